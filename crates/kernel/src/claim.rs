@@ -1,0 +1,266 @@
+//! Whose a live record is: by its marker, or by what a status or this process remembers.
+
+use std::collections::BTreeMap;
+
+use crate::{
+    holder::{Holder, HolderRef},
+    marker::{
+        Form, Registry,
+        comment::{self, CommentForm},
+        key::Signature,
+        txt::{self, TxtForm},
+    },
+    name::Name,
+    rdata::RecordType,
+    record::{Live, LiveRecord, RecordId, of_type},
+};
+
+/// Whose a record is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Claim {
+    /// Ours, for this holder.
+    Ours {
+        /// Whom the marker, or memory, names.
+        holder: HolderRef,
+        /// Whether the marker is as we would write it today.
+        standing: Standing,
+    },
+    /// It carries the marker of somebody else, or a forged one.
+    Foreign {
+        /// The owner the marker names, as far as it can be read.
+        owner: String,
+    },
+    /// It carries no marker, and nobody remembers it.
+    Unclaimed,
+}
+
+/// Whether a marker is as we would write it today.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// It is.
+    Current,
+    /// It is missing, signed with the previous key, in an older place, or in the name of an owner taken over.
+    Rewrite,
+}
+
+/// Records that are ours though the zone does not say so.
+#[derive(Debug, Clone, Default)]
+pub enum Known {
+    /// None.
+    #[default]
+    Nothing,
+    /// Those with these ids, written by this process or remembered by a RecordSet's status.
+    Ids(BTreeMap<RecordId, Holder>),
+    /// All: the zone lives inside this process, and nobody else can write to it.
+    Everything,
+}
+
+/// A TXT marker found for one set.
+#[derive(Debug, Clone)]
+pub struct SetMarker<'a> {
+    /// The type it claims.
+    pub rtype: RecordType,
+    /// Where it lies.
+    pub name: Name,
+    /// The record itself.
+    pub record: &'a LiveRecord,
+    /// Whose it is.
+    pub claim: Claim,
+    /// Whether it lies where we would write it.
+    pub place: MarkerPlace,
+}
+
+/// Whether a TXT marker lies where we would write it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MarkerPlace {
+    /// It does.
+    Typed,
+    /// At ExternalDNS's older, untyped name: read, never written or deleted.
+    Legacy,
+}
+
+/// Everything that the zone says about the ownership of one name.
+#[derive(Debug, Default)]
+pub struct NameClaims<'a> {
+    /// The data records, each with its claim, sorted as in the zone.
+    pub records: Vec<(&'a LiveRecord, Claim)>,
+    /// TXT markers for this name, at most one per type.
+    pub markers: Vec<SetMarker<'a>>,
+}
+
+// === impl Claim ===
+
+impl Claim {
+    /// Whether the record is ours.
+    pub fn is_ours(&self) -> bool {
+        matches!(self, Self::Ours { .. })
+    }
+}
+
+// === impl Known ===
+
+impl Known {
+    fn holder_of(&self, id: &RecordId) -> Option<HolderRef> {
+        match self {
+            Self::Nothing => None,
+            Self::Ids(ids) => ids.get(id).map(|holder| HolderRef::Full(holder.clone())),
+            Self::Everything => Some(HolderRef::Nobody),
+        }
+    }
+}
+
+// === impl NameClaims ===
+
+impl<'a> NameClaims<'a> {
+    /// Reads the claims on one name.
+    ///
+    /// Guarantees: a record is `Ours` only if its marker verifies, or if it has no marker and `known`
+    /// names it. Markers themselves never appear among the records.
+    pub fn read(registry: &Registry, known: &Known, live: &'a Live, name: &Name) -> Self {
+        let here = live.at(name);
+        match &registry.form {
+            Form::Comment(_) => {
+                let claim = |record: &'a LiveRecord| (record, by_comment(registry, known, name, record));
+                Self { records: here.iter().map(claim).collect(), markers: Vec::new() }
+            }
+            Form::None => {
+                let claim = |record: &'a LiveRecord| (record, by_memory(known, record, Standing::Current));
+                Self { records: here.iter().map(claim).collect(), markers: Vec::new() }
+            }
+            Form::Txt(form) => Self::by_txt(registry, form, known, live, name),
+        }
+    }
+
+    /// The marker of one type.
+    pub fn marker(&self, rtype: RecordType) -> Option<&SetMarker<'a>> {
+        self.markers.iter().find(|marker| marker.rtype == rtype)
+    }
+
+    fn by_txt(registry: &Registry, form: &TxtForm, known: &Known, live: &'a Live, name: &Name) -> Self {
+        let data: Vec<&LiveRecord> = live.at(name).iter().filter(|record| form.read(&record.rdata).is_none()).collect();
+        let mut markers: Vec<SetMarker<'a>> = live
+            .markers_of(name)
+            .iter()
+            .filter_map(|(rtype, at)| set_marker(registry, form, live, (name, *rtype), at, MarkerPlace::Typed))
+            .collect();
+        if let Some(at) = form.names.legacy_marker_of(name, &registry.domain) {
+            for rtype in data.iter().map(|record| record.rdata.rtype()) {
+                // AAAA sets never had an untyped marker (ExternalDNS case 52).
+                if rtype != RecordType::AAAA && !markers.iter().any(|marker| marker.rtype == rtype) {
+                    markers.extend(set_marker(registry, form, live, (name, rtype), &at, MarkerPlace::Legacy));
+                }
+            }
+        }
+        let claim = |record: &LiveRecord| {
+            let rtype = record.rdata.rtype();
+            match markers.iter().find(|marker| marker.rtype == rtype) {
+                Some(marker) => marker.claim.clone(),
+                None => by_memory(known, record, Standing::Rewrite),
+            }
+        };
+        let records = data.into_iter().map(|record| (record, claim(record))).collect();
+        Self { records, markers }
+    }
+}
+
+/// A comment that carries our marker for `holder`, and whether the user's text had to be cut.
+pub fn marked_comment(
+    registry: &Registry,
+    place: (&Name, RecordType),
+    holder: &Holder,
+    text: &str,
+) -> (Box<str>, bool) {
+    match &registry.form {
+        Form::Comment(form) => {
+            let (comment, was_cut) = comment::compose(registry, form, place, holder, text);
+            (comment.into(), was_cut)
+        }
+        Form::Txt(_) | Form::None => (text.into(), false),
+    }
+}
+
+/// What the user wrote in a comment, our marker aside.
+pub fn user_text<'a>(registry: &Registry, comment: &'a str) -> &'a str {
+    match &registry.form {
+        Form::Comment(_) => comment::split(comment).text,
+        Form::Txt(_) | Form::None => comment,
+    }
+}
+
+/// How much of a user's text fits beside the shortest marker.
+pub fn fitting_text<'a>(form: &CommentForm, registry: &Registry, text: &'a str, holder: &Holder) -> &'a str {
+    let place = (&registry.domain, RecordType::A);
+    let (comment, was_cut) = comment::compose(registry, form, place, holder, text);
+    if was_cut { &text[..comment::split(&comment).text.len()] } else { text }
+}
+
+/// Whether a wish would be read as one of our markers.
+pub fn is_reserved_text(rdata: &crate::rdata::Rdata) -> bool {
+    txt::is_reserved(rdata)
+}
+
+fn by_comment(registry: &Registry, known: &Known, name: &Name, record: &LiveRecord) -> Claim {
+    let Some(marker) = comment::split(&record.comment).marker else {
+        return by_memory(known, record, Standing::Rewrite);
+    };
+    match comment::verify(registry, (name, record.rdata.rtype()), &marker) {
+        comment::Verdict::Ours { holder, signature: Signature::Current } => {
+            Claim::Ours { holder, standing: Standing::Current }
+        }
+        comment::Verdict::Ours { holder, signature: Signature::Previous | Signature::Bad }
+        | comment::Verdict::TakenOver { holder } => Claim::Ours { holder, standing: Standing::Rewrite },
+        comment::Verdict::Foreign => Claim::Foreign { owner: marker.owner.to_owned() },
+    }
+}
+
+fn by_memory(known: &Known, record: &LiveRecord, standing: Standing) -> Claim {
+    match known.holder_of(&record.id) {
+        Some(holder) => Claim::Ours { holder, standing },
+        None => Claim::Unclaimed,
+    }
+}
+
+fn set_marker<'a>(
+    registry: &Registry,
+    form: &TxtForm,
+    live: &'a Live,
+    place: (&Name, RecordType),
+    at: &Name,
+    marker_place: MarkerPlace,
+) -> Option<SetMarker<'a>> {
+    let mut found: Option<SetMarker<'a>> = None;
+    for record in of_type(live.at(at), RecordType::TXT) {
+        let Some(labels) = form.read(&record.rdata) else { continue };
+        let claim = match form.verify(registry, place, &labels) {
+            txt::Verdict::Ours { holder, is_current } => Claim::Ours {
+                holder,
+                standing: match marker_place {
+                    MarkerPlace::Typed if is_current => Standing::Current,
+                    MarkerPlace::Typed | MarkerPlace::Legacy => Standing::Rewrite,
+                },
+            },
+            txt::Verdict::Foreign { owner } => Claim::Foreign { owner },
+        };
+        let is_better = found.as_ref().is_none_or(|other| other.claim.is_ours() && !claim.is_ours());
+        // Two markers that disagree: somebody else claims the set too, so it is not ours to change.
+        if is_better {
+            found = Some(SetMarker { rtype: place.1, name: at.clone(), record, claim, place: marker_place });
+        }
+    }
+    found
+}
+
+/// Who owns a set by ExternalDNS's markers at their default names, seen from a zone with comment markers.
+pub fn externaldns_owner(live: &Live, domain: &Name, name: &Name, rtype: RecordType) -> Option<String> {
+    let form = TxtForm::default();
+    let is_marker = |record: &LiveRecord| form.read(&record.rdata).is_some();
+    if rtype == RecordType::TXT && of_type(live.at(name), rtype).iter().any(is_marker) {
+        return Some("external-dns".into());
+    }
+    let typed = form.names.marker_of(name, rtype, domain);
+    let legacy = form.names.legacy_marker_of(name, domain);
+    std::iter::once(typed)
+        .chain(legacy)
+        .any(|at| of_type(live.at(&at), RecordType::TXT).iter().any(is_marker))
+        .then(|| "external-dns".into())
+}

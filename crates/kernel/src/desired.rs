@@ -1,0 +1,108 @@
+//! What a zone should hold: one set per name and type, and who wants it.
+
+use std::collections::BTreeMap;
+
+use crate::{
+    holder::Holder,
+    name::Name,
+    rdata::{Rdata, RecordType},
+    record::{Attributes, Ttl},
+};
+
+/// What to do with an unowned record that is already there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub enum Adoption {
+    /// Refuse.
+    Never,
+    /// Adopt it if value, TTL and proxied are equal.
+    #[default]
+    Identical,
+    /// Make it what is wanted, and claim it in the same write.
+    Force,
+}
+
+/// One value and the object that wants it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Wanted {
+    /// The value.
+    pub rdata: Rdata,
+    /// The object that wants it; of several, the first.
+    pub holder: Holder,
+}
+
+/// The values of a wish.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Values {
+    /// These, sorted and without repetition.
+    Known(Vec<Wanted>),
+    /// Somebody wants the set, and nobody can say at the moment what it is: live records stay (law 5).
+    Unknown,
+}
+
+/// One set that a zone should hold.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct DesiredSet {
+    /// The type.
+    pub rtype: RecordType,
+    /// The values.
+    pub values: Values,
+    /// Time to live.
+    pub ttl: Ttl,
+    /// Provider attributes.
+    pub attributes: Attributes,
+    /// The comment; none keeps what is there.
+    pub comment: Option<Box<str>>,
+    /// What to do with what is already there.
+    pub adoption: Adoption,
+    /// Everybody who wants the set, sorted; the first is named by a marker of the whole set.
+    pub holders: Vec<Holder>,
+}
+
+/// What a zone should hold, by name.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Desired {
+    names: BTreeMap<Name, Vec<DesiredSet>>,
+}
+
+// === impl Desired ===
+
+impl Desired {
+    /// Adds a set, replacing one of the same name and type.
+    pub fn insert(&mut self, name: Name, set: DesiredSet) {
+        let sets = self.names.entry(name).or_insert_with(|| Vec::with_capacity(1));
+        match sets.binary_search_by(|other| other.rtype.cmp(&set.rtype)) {
+            Ok(at) => sets[at] = set,
+            Err(at) => sets.insert(at, set),
+        }
+    }
+
+    /// The sets of one name, by type.
+    pub fn at(&self, name: &Name) -> &[DesiredSet] {
+        self.names.get(name).map_or(&[], Vec::as_slice)
+    }
+
+    /// All names with their sets, sorted.
+    pub fn iter(&self) -> impl Iterator<Item = (&Name, &[DesiredSet])> {
+        self.names.iter().map(|(name, sets)| (name, sets.as_slice()))
+    }
+
+    /// How many sets are wanted.
+    pub fn len(&self) -> usize {
+        self.names.values().map(Vec::len).sum()
+    }
+
+    /// Whether nothing is wanted.
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+}
+
+impl FromIterator<(Name, DesiredSet)> for Desired {
+    fn from_iter<I: IntoIterator<Item = (Name, DesiredSet)>>(sets: I) -> Self {
+        let mut desired = Self::default();
+        for (name, set) in sets {
+            desired.insert(name, set);
+        }
+        desired
+    }
+}

@@ -1,0 +1,140 @@
+//! Who wants a record, and which installation of Zonekeeper speaks for them.
+
+use std::{fmt, sync::Arc};
+
+use data_encoding::BASE32_NOPAD;
+use sha2::{Digest, Sha256};
+
+/// An object that asks for records, as `kind/namespace/name`.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Holder(Arc<str>);
+
+/// A holder as a marker names it: in full, or by its hash where there was no room.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum HolderRef {
+    /// `kind/namespace/name`.
+    Full(Holder),
+    /// The first ten base32 characters of its SHA-256.
+    Hash(Box<str>),
+    /// The marker names nobody.
+    Nobody,
+}
+
+/// The id of an installation: the records of one owner are maintained by one Zonekeeper.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct OwnerId {
+    id: Arc<str>,
+    hash: Arc<str>,
+}
+
+// === impl Holder ===
+
+impl Holder {
+    /// A holder by its lower-case kind, namespace and name.
+    pub fn new(kind: &str, namespace: &str, name: &str) -> Self {
+        Self(Arc::from(format!("{kind}/{namespace}/{name}")))
+    }
+
+    /// A holder by the text a marker holds.
+    pub fn from_text(text: &str) -> Self {
+        Self(Arc::from(text))
+    }
+
+    /// `kind/namespace/name`.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The namespace part; empty for a text of another form.
+    pub fn namespace(&self) -> &str {
+        self.0.split('/').nth(1).unwrap_or_default()
+    }
+
+    /// What a marker without room for the full text holds.
+    pub fn hash(&self) -> String {
+        fingerprint(&self.0, 10)
+    }
+}
+
+impl fmt::Display for Holder {
+    /// As people read it: `ingress shop/web`.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.split_once('/') {
+            Some((kind, object)) => write!(formatter, "{kind} {object}"),
+            None => formatter.write_str(&self.0),
+        }
+    }
+}
+
+impl fmt::Debug for Holder {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+// === impl HolderRef ===
+
+impl HolderRef {
+    /// Whether the marker names this holder.
+    pub fn names(&self, holder: &Holder) -> bool {
+        match self {
+            Self::Full(named) => named == holder,
+            Self::Hash(hash) => **hash == *holder.hash(),
+            Self::Nobody => false,
+        }
+    }
+}
+
+impl fmt::Display for HolderRef {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Full(holder) => holder.fmt(formatter),
+            Self::Hash(hash) => write!(formatter, "the object with hash {hash}"),
+            Self::Nobody => formatter.write_str("an unnamed object"),
+        }
+    }
+}
+
+// === impl OwnerId ===
+
+impl OwnerId {
+    /// An owner by its id.
+    pub fn new(id: &str) -> Self {
+        Self { id: Arc::from(id), hash: Arc::from(fingerprint(id, 8)) }
+    }
+
+    /// The id as configured.
+    pub fn as_str(&self) -> &str {
+        &self.id
+    }
+
+    /// What a comment marker holds of the id.
+    pub fn hash(&self) -> &str {
+        &self.hash
+    }
+}
+
+impl fmt::Debug for OwnerId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.id)
+    }
+}
+
+impl fmt::Display for OwnerId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.id)
+    }
+}
+
+/// The first `length` characters of the lower-case base32 form of the text's SHA-256.
+fn fingerprint(text: &str, length: usize) -> String {
+    base32_prefix(&Sha256::digest(text.as_bytes()), length)
+}
+
+/// Lower-case base32 (RFC 4648 alphabet, no padding), cut to `length` characters.
+pub(crate) fn base32_prefix(bytes: &[u8], length: usize) -> String {
+    let mut text = BASE32_NOPAD.encode(bytes);
+    text.truncate(length);
+    text.make_ascii_lowercase();
+    text
+}

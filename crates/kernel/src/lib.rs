@@ -1,0 +1,27 @@
+//! Decides, purely, what must change in a zone and why.
+//!
+//! ```text
+//! intents ─► resolve ─► plan ─► guard ─► (apply, by a provider) ─► report
+//! ```
+//!
+//! Nothing here does I/O, reads a clock, draws a random number or logs: time, ids and keys arrive as
+//! arguments, and the same input always gives the same output in the same order.
+
+#![deny(missing_docs)]
+
+pub mod capability;
+pub mod claim;
+pub mod desired;
+pub mod guard;
+pub mod holder;
+pub mod marker;
+pub mod name;
+pub mod pattern;
+pub mod plan;
+pub mod rdata;
+pub mod reason;
+pub mod record;
+pub mod render;
+pub mod resolve;
+pub mod zone;
+pub mod zonefile;

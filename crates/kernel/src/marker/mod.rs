@@ -1,0 +1,68 @@
+//! The three ways in which a zone itself remembers whose a record is.
+
+pub mod comment;
+pub mod crypto;
+pub mod key;
+pub mod txt;
+pub mod txt_names;
+
+use std::sync::Arc;
+
+use crate::{
+    holder::OwnerId,
+    marker::{comment::CommentForm, key::MarkerKeys, txt::TxtForm},
+    name::Name,
+    record::MarkerIndex,
+};
+
+/// How ownership is remembered in one zone, and which owner ids count as ours.
+#[derive(Debug, Clone)]
+pub struct Registry {
+    /// The zone's domain; part of every MAC, so that a marker can't be carried to another zone.
+    pub domain: Name,
+    /// Our own id.
+    pub owner: OwnerId,
+    /// Ids whose markers are trusted as they are, and rewritten to ours.
+    pub take_over_from: Vec<OwnerId>,
+    /// Keys that sign and verify; none in a folder without a key.
+    pub keys: MarkerKeys,
+    /// Where the marker is kept.
+    pub form: Form,
+}
+
+/// Where the marker is kept.
+#[derive(Debug, Clone)]
+pub enum Form {
+    /// In the comment of each record.
+    Comment(CommentForm),
+    /// In a TXT record beside each set, in ExternalDNS's format.
+    Txt(TxtForm),
+    /// Nowhere: only what this process, or a RecordSet's status, remembers.
+    None,
+}
+
+// === impl Registry ===
+
+impl Registry {
+    /// A registry that writes no markers.
+    pub fn none(domain: Name) -> Self {
+        Self {
+            domain,
+            owner: OwnerId::new(""),
+            take_over_from: Vec::new(),
+            keys: MarkerKeys::default(),
+            form: Form::None,
+        }
+    }
+
+    /// The index by which [`crate::record::Live`] finds TXT markers of a name.
+    pub fn marker_index(&self) -> Option<MarkerIndex> {
+        match &self.form {
+            Form::Txt(form) => {
+                let (names, domain) = (form.names.clone(), self.domain.clone());
+                Some(Arc::new(move |name| names.data_of(name, &domain)))
+            }
+            Form::Comment(_) | Form::None => None,
+        }
+    }
+}

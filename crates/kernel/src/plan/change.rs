@@ -1,0 +1,227 @@
+//! A change: what happens to one set, as edits of single records in a safe order.
+
+use crate::{
+    holder::{Holder, HolderRef},
+    name::Name,
+    rdata::{Rdata, RecordType},
+    record::{Attributes, LiveRecord, Record, Ttl},
+};
+
+/// What a change does to its set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Operation {
+    /// The set is new.
+    Create,
+    /// The set, or its type, value or marker changes.
+    Update,
+    /// The set goes.
+    Delete,
+}
+
+/// Why a change is made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Cause {
+    /// Somebody wants it.
+    Wanted,
+    /// Somebody changed from outside what had been applied.
+    Drift,
+    /// Nobody wants it any more, and there is evidence.
+    Released(HolderRef),
+    /// Nobody is known to want it; only a person can say that it may go.
+    Orphaned(HolderRef),
+    /// It is not ours, and the zone removes what is not.
+    Pruned,
+}
+
+/// Whether a record is data or an ownership marker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Role {
+    /// What users ask for.
+    Data,
+    /// A TXT record that claims data.
+    Marker,
+}
+
+/// One write of one record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Edit {
+    /// A new record.
+    Create {
+        /// The record.
+        record: Record,
+        /// Data or marker.
+        role: Role,
+    },
+    /// A record changed in place.
+    Update {
+        /// What it was.
+        before: LiveRecord,
+        /// What it becomes; always under the same name.
+        after: Record,
+        /// Data or marker.
+        role: Role,
+    },
+    /// A record removed.
+    Delete {
+        /// Its name.
+        name: Name,
+        /// What it was.
+        before: LiveRecord,
+        /// Data or marker.
+        role: Role,
+    },
+}
+
+/// What happens to one set. Its edits belong together: a provider applies all or none where it can.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// What it does.
+    pub operation: Operation,
+    /// The set's name.
+    pub name: Name,
+    /// The set's type; the new one where it changes.
+    pub rtype: RecordType,
+    /// The single writes, in an order of which every prefix is safe.
+    pub edits: Vec<Edit>,
+    /// Values of the set that stay as they are.
+    pub unchanged: Vec<Rdata>,
+    /// Why.
+    pub cause: Cause,
+    /// Who wants the set after the change.
+    pub holders: Vec<Holder>,
+}
+
+/// A set as people read it, before or after a change.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct SetState {
+    /// Its type.
+    pub rtype: RecordType,
+    /// Its TTL.
+    pub ttl: Ttl,
+    /// Its attributes.
+    pub attributes: Attributes,
+    /// Its values, sorted.
+    pub values: Vec<Rdata>,
+}
+
+// === impl Edit ===
+
+impl Edit {
+    /// The name it writes to.
+    pub fn name(&self) -> &Name {
+        match self {
+            Self::Create { record, .. } => &record.name,
+            Self::Update { after, .. } => &after.name,
+            Self::Delete { name, .. } => name,
+        }
+    }
+
+    /// Data or marker.
+    pub fn role(&self) -> Role {
+        match self {
+            Self::Create { role, .. } | Self::Update { role, .. } | Self::Delete { role, .. } => *role,
+        }
+    }
+
+    /// The record as it was, for edits that change one.
+    pub fn before(&self) -> Option<&LiveRecord> {
+        match self {
+            Self::Create { .. } => None,
+            Self::Update { before, .. } | Self::Delete { before, .. } => Some(before),
+        }
+    }
+
+    /// The record as it becomes, for edits that leave one.
+    pub fn after(&self) -> Option<&Record> {
+        match self {
+            Self::Create { record, .. } => Some(record),
+            Self::Update { after, .. } => Some(after),
+            Self::Delete { .. } => None,
+        }
+    }
+
+    /// Whether nothing but a marker changes: the claim, not the answer.
+    pub fn is_marker_only(&self) -> bool {
+        match self {
+            Self::Update { before, after, role: Role::Data } => {
+                before.rdata == after.rdata && before.ttl == after.ttl && before.attributes == after.attributes
+            }
+            Self::Create { role, .. } | Self::Update { role, .. } | Self::Delete { role, .. } => *role == Role::Marker,
+        }
+    }
+}
+
+// === impl Change ===
+
+impl Change {
+    /// Whether only markers and comments are written; such a change never counts against a limit.
+    pub fn is_marker_only(&self) -> bool {
+        self.edits.iter().all(Edit::is_marker_only)
+    }
+
+    /// The sets before the change; none for a new one.
+    pub fn before(&self) -> Vec<SetState> {
+        let records = self.data().filter_map(|edit| edit.before());
+        self.states(records.map(|record| (&record.rdata, record.ttl, &record.attributes)))
+    }
+
+    /// The sets after the change; none where it goes.
+    pub fn after(&self) -> Vec<SetState> {
+        let records = self.data().filter_map(|edit| edit.after());
+        self.states(records.map(|record| (&record.rdata, record.ttl, &record.attributes)))
+    }
+
+    /// Creates and updates come first, so that nothing is missing on the way; delegations before what
+    /// secures them, addresses before what points to them.
+    pub(super) fn order(&self) -> (bool, u8, &Name, RecordType) {
+        let rank = match self.rtype {
+            RecordType::NS => 0,
+            RecordType::A | RecordType::AAAA => 1,
+            RecordType::DS => 3,
+            _other => 2,
+        };
+        let is_delete = self.operation == Operation::Delete;
+        (is_delete, if is_delete { 3 - rank } else { rank }, &self.name, self.rtype)
+    }
+
+    fn look_of(&self, rtype: RecordType) -> Option<(Ttl, Attributes)> {
+        self.data().find_map(|edit| match (edit.before(), edit.after()) {
+            (Some(before), _) if before.rdata.rtype() == rtype => Some((before.ttl, before.attributes.clone())),
+            (_, Some(after)) if after.rdata.rtype() == rtype => Some((after.ttl, after.attributes.clone())),
+            (_, _) => None,
+        })
+    }
+
+    fn data(&self) -> impl Iterator<Item = &Edit> {
+        self.edits.iter().filter(|edit| edit.role() == Role::Data)
+    }
+
+    fn states<'a>(&self, records: impl Iterator<Item = (&'a Rdata, Ttl, &'a Attributes)>) -> Vec<SetState> {
+        let mut states: Vec<SetState> = Vec::new();
+        for (rdata, ttl, attributes) in records {
+            match states.iter_mut().find(|state| state.rtype == rdata.rtype()) {
+                Some(state) => state.values.push(rdata.clone()),
+                None => states.push(SetState {
+                    rtype: rdata.rtype(),
+                    ttl,
+                    attributes: attributes.clone(),
+                    values: vec![rdata.clone()],
+                }),
+            }
+        }
+        for rdata in &self.unchanged {
+            // All edits lie on the other side of the change: that side knows TTL and attributes.
+            if !states.iter().any(|state| state.rtype == rdata.rtype())
+                && let Some((ttl, attributes)) = self.look_of(rdata.rtype())
+            {
+                states.push(SetState { rtype: rdata.rtype(), ttl, attributes, values: Vec::new() });
+            }
+        }
+        for state in &mut states {
+            state.values.extend(self.unchanged.iter().filter(|rdata| rdata.rtype() == state.rtype).cloned());
+            state.values.sort();
+        }
+        states.sort();
+        states
+    }
+}

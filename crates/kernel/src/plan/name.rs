@@ -1,0 +1,305 @@
+//! What must happen at one name: wanted sets, sets nobody wants, and which of them exclude each other.
+
+use crate::{
+    claim::{Claim, MarkerPlace, NameClaims, externaldns_owner},
+    desired::{DesiredSet, Values},
+    holder::{Holder, HolderRef},
+    marker::Form,
+    name::Name,
+    plan::{
+        Cause, Change, Edit, Operation, Orphan, Plan, Role, Situation,
+        retype::{Removal, join},
+        set::{SetPlan, delete, plan_set},
+    },
+    rdata::RecordType,
+    reason::{Reason, Rejection},
+    record::LiveRecord,
+    zone::{Drift, Policy, PruneMode},
+};
+
+/// Plans one name into `plan`.
+pub(super) fn plan_name(situation: &Situation<'_>, name: &Name, plan: &mut Plan) {
+    let claims = NameClaims::read(situation.registry, situation.known, situation.live, name);
+    let wishes = situation.desired.at(name);
+    count(&claims, wishes, plan);
+
+    let (mut sets, mut unmet) = (Vec::new(), Vec::new());
+    for set in wishes {
+        match &set.values {
+            Values::Unknown => unmet.push(set.rtype),
+            Values::Known(wanted) => sets.push((set, plan_set(situation, name, set, wanted, &claims))),
+        }
+    }
+    let mut removals = removals(situation, name, wishes, &claims, plan);
+    for (set, set_plan) in &mut sets {
+        if let Some(rejection) = neighbour_in_the_way(situation, name, set, set_plan, &claims, &removals) {
+            *set_plan = SetPlan { rejections: vec![rejection], ..SetPlan::default() };
+        }
+        if !set_plan.rejections.is_empty() {
+            unmet.push(set.rtype);
+        }
+        plan.rejections.append(&mut set_plan.rejections);
+        for (orphan, record) in set_plan.orphans.drain(..) {
+            plan.counts.orphaned += 1;
+            hold_orphan(situation, name, orphan, &record, plan);
+        }
+        if set_plan.was_cut {
+            plan.cut_comments.push((name.clone(), set.rtype));
+        }
+    }
+    keep_what_unmet_wishes_have(situation, name, &unmet, &sets, &mut removals, claims.records.len());
+    for change in assemble(situation, name, sets, removals) {
+        file(situation, change, plan);
+    }
+}
+
+/// A wish that is not carried out must not cost the name what it has now (law 6).
+fn keep_what_unmet_wishes_have(
+    situation: &Situation<'_>,
+    name: &Name,
+    unmet: &[RecordType],
+    sets: &[(&DesiredSet, SetPlan)],
+    removals: &mut Vec<Removal>,
+    live: usize,
+) {
+    if unmet.is_empty() {
+        return;
+    }
+    let conflict = |one, other| situation.capabilities.conflict((name, &situation.registry.domain), one, other);
+    removals.retain(|removal| {
+        let is_replaced =
+            sets.iter().any(|(set, plan)| !plan.creates.is_empty() && conflict(set.rtype, removal.rtype));
+        // A marker whose data is gone already protects nothing.
+        removal.data.is_empty() || is_replaced || !unmet.iter().any(|rtype| conflict(*rtype, removal.rtype))
+    });
+    let removed: usize = removals.iter().map(|removal| removal.data.len()).sum();
+    let is_filled = |plan: &SetPlan| !plan.creates.is_empty() || !plan.updates.is_empty() || !plan.unchanged.is_empty();
+    if removed == live && !sets.iter().any(|(_, plan)| is_filled(plan)) {
+        removals.retain(|removal| removal.data.is_empty());
+    }
+}
+
+/// Joins what excludes each other, and makes a change of every other set that differs.
+fn assemble<'a>(
+    situation: &Situation<'_>,
+    name: &Name,
+    sets: Vec<(&'a DesiredSet, SetPlan)>,
+    removals: Vec<Removal>,
+) -> Vec<Change> {
+    let conflict = |one, other| situation.capabilities.conflict((name, &situation.registry.domain), one, other);
+    let cause = |set: &DesiredSet| match situation.settled.contains(name, set) {
+        true => Cause::Drift,
+        false => Cause::Wanted,
+    };
+    let replaces = |set: &DesiredSet, plan: &SetPlan, removal: &Removal| {
+        !plan.creates.is_empty() && !removal.data.is_empty() && conflict(set.rtype, removal.rtype)
+    };
+    let is_replaced =
+        |removal: &Removal| sets.iter().any(|(set, plan)| replaces(set, plan, removal));
+    let (replaced, plain): (Vec<Removal>, Vec<Removal>) = removals.into_iter().partition(is_replaced);
+    let (replacing, other): (Vec<_>, Vec<_>) = sets
+        .into_iter()
+        .partition(|(set, plan)| replaced.iter().any(|removal| replaces(set, plan, removal)));
+
+    let mut changes = Vec::new();
+    if let Some((first, _)) = replacing.first() {
+        let cause = cause(first);
+        changes.push(join(situation.registry, name, replacing, replaced, cause));
+    }
+    for (set, set_plan) in other {
+        let cause = cause(set);
+        changes.push(join(situation.registry, name, vec![(set, set_plan)], Vec::new(), cause));
+    }
+    changes.extend(plain.into_iter().map(|removal| remove(name, removal)));
+    changes.retain(|change| !change.edits.is_empty());
+    changes
+}
+
+fn remove(name: &Name, removal: Removal) -> Change {
+    let mut edits: Vec<Edit> = removal.data.iter().map(|record| delete(name, record)).collect();
+    edits.extend(removal.marker);
+    Change {
+        operation: if removal.is_partial { Operation::Update } else { Operation::Delete },
+        name: name.clone(),
+        rtype: removal.rtype,
+        edits,
+        unchanged: Vec::new(),
+        cause: removal.cause,
+        holders: Vec::new(),
+    }
+}
+
+/// The sets that nobody wants: released ones to be removed, orphans to be listed.
+fn removals(
+    situation: &Situation<'_>,
+    name: &Name,
+    wishes: &[DesiredSet],
+    claims: &NameClaims<'_>,
+    plan: &mut Plan,
+) -> Vec<Removal> {
+    let mut removals: Vec<Removal> = Vec::new();
+    let is_ours_to_write = situation.rules.names.allow(name);
+    let is_wanted = |rtype: RecordType| wishes.iter().any(|set| set.rtype == rtype);
+    for run in claims.records.chunk_by(|one, other| one.0.rdata.rtype() == other.0.rdata.rtype()) {
+        let rtype = run[0].0.rdata.rtype();
+        if is_wanted(rtype) {
+            continue;
+        }
+        let (mut released, mut pruned, mut released_from) = (Vec::new(), Vec::new(), HolderRef::Nobody);
+        for (record, claim) in run {
+            match claim {
+                _ if record.read_only => {}
+                Claim::Ours { holder, .. } if is_ours_to_write && situation.evidence.releases(holder) => {
+                    released_from = holder.clone();
+                    released.push((*record).clone());
+                }
+                Claim::Ours { holder, .. } => {
+                    let orphan = Orphan { name: name.clone(), rdata: record.rdata.clone(), holder: holder.clone() };
+                    plan.counts.orphaned += 1;
+                    hold_orphan(situation, name, orphan, record, plan);
+                }
+                Claim::Unclaimed if is_prunable(situation, name, rtype) => pruned.push((*record).clone()),
+                Claim::Unclaimed | Claim::Foreign { .. } => {}
+            }
+        }
+        let is_partial = |removed: &Vec<LiveRecord>| removed.len() < run.len();
+        if !released.is_empty() {
+            let marker = if is_partial(&released) { None } else { marker_delete(claims, rtype) };
+            let is_partial = is_partial(&released);
+            removals.push(Removal { rtype, data: released, marker, cause: Cause::Released(released_from), is_partial });
+        }
+        if !pruned.is_empty() {
+            let is_partial = is_partial(&pruned);
+            removals.push(Removal { rtype, data: pruned, marker: None, cause: Cause::Pruned, is_partial });
+        }
+    }
+    // Markers whose data is gone: what a crash between the two deletes leaves behind.
+    for marker in &claims.markers {
+        let has_data = claims.records.iter().any(|(record, _)| record.rdata.rtype() == marker.rtype);
+        if let Claim::Ours { holder, .. } = &marker.claim
+            && !has_data
+            && !is_wanted(marker.rtype)
+            && is_ours_to_write
+            && situation.evidence.releases(holder)
+        {
+            removals.push(Removal {
+                rtype: marker.rtype,
+                data: Vec::new(),
+                marker: marker_delete(claims, marker.rtype),
+                cause: Cause::Released(holder.clone()),
+                is_partial: false,
+            });
+        }
+    }
+    removals
+}
+
+fn marker_delete(claims: &NameClaims<'_>, rtype: RecordType) -> Option<Edit> {
+    let marker = claims.marker(rtype)?;
+    let is_ours = marker.claim.is_ours() && marker.place == MarkerPlace::Typed;
+    is_ours.then(|| Edit::Delete {
+        name: marker.name.clone(),
+        before: marker.record.clone(),
+        role: Role::Marker,
+    })
+}
+
+/// Unowned records go only where the zone asks for it, and never its delegation, its origin or a marker.
+fn is_prunable(situation: &Situation<'_>, name: &Name, rtype: RecordType) -> bool {
+    let registry = situation.registry;
+    situation.rules.prune.mode == PruneMode::All
+        && situation.rules.names.allow(name)
+        && !situation.rules.prune.ignores(name, rtype)
+        && rtype != RecordType::SOA
+        && !(rtype == RecordType::NS && *name == registry.domain)
+        && (matches!(registry.form, Form::Txt(_))
+            || externaldns_owner(situation.live, &registry.domain, name, rtype).is_none())
+}
+
+/// Lists an orphan and, unless pruning is off, adds the delete that a person may approve.
+fn hold_orphan(situation: &Situation<'_>, name: &Name, orphan: Orphan, record: &LiveRecord, plan: &mut Plan) {
+    let holder = orphan.holder.clone();
+    plan.orphans.push(orphan);
+    match situation.rules.prune.mode {
+        PruneMode::Never => {}
+        PruneMode::Owned | PruneMode::All => {
+            let claims = NameClaims::read(situation.registry, situation.known, situation.live, name);
+            let rtype = record.rdata.rtype();
+            let alone = claims.records.iter().filter(|(other, _)| other.rdata.rtype() == rtype).count() == 1;
+            let removal = Removal {
+                rtype,
+                data: vec![record.clone()],
+                marker: if alone { marker_delete(&claims, rtype) } else { None },
+                cause: Cause::Orphaned(holder),
+                is_partial: !alone,
+            };
+            file(situation, remove(name, removal), plan);
+        }
+    }
+}
+
+/// A live record that stays and excludes the wanted set from its name.
+fn neighbour_in_the_way(
+    situation: &Situation<'_>,
+    name: &Name,
+    set: &DesiredSet,
+    set_plan: &SetPlan,
+    claims: &NameClaims<'_>,
+    removals: &[Removal],
+) -> Option<Rejection> {
+    if set_plan.creates.is_empty() {
+        return None;
+    }
+    let goes = |record: &LiveRecord| removals.iter().any(|removal| removal.data.contains(record));
+    let place = (name, &situation.registry.domain);
+    let (record, claim) = claims.records.iter().find(|(record, _)| {
+        situation.capabilities.conflict(place, set.rtype, record.rdata.rtype()) && !goes(record)
+    })?;
+    let live = format!("{} {}", record.rdata.rtype(), record.rdata);
+    let (reason, why) = match claim {
+        Claim::Ours { holder, .. } => {
+            (Reason::Conflict, format!("{live} of {holder} stands there; remove it there first"))
+        }
+        Claim::Foreign { owner } => {
+            (Reason::AdoptionRefused, format!("{live} of owner {owner} stands there; remove it there first"))
+        }
+        Claim::Unclaimed => {
+            (Reason::AdoptionRefused, format!("{live} stands there and is not ours; delete it by hand first"))
+        }
+    };
+    Some(Rejection {
+        holder: set.holders.first().cloned().unwrap_or_else(|| Holder::from_text("")),
+        name: Some(name.clone()),
+        rtype: set.rtype,
+        reason,
+        message: format!("{name} {} can't be created: {why}", set.rtype),
+    })
+}
+
+/// Puts a change where the zone's policy wants it.
+fn file(situation: &Situation<'_>, change: Change, plan: &mut Plan) {
+    let is_withheld = match situation.rules.policy {
+        Policy::Sync | Policy::Observe => false,
+        Policy::UpsertOnly => change.operation == Operation::Delete,
+        Policy::CreateOnly => change.operation != Operation::Create,
+    };
+    let is_reported = change.cause == Cause::Drift
+        && situation.rules.drift == Drift::Report
+        && !change.is_marker_only();
+    match (is_withheld, is_reported) {
+        (true, _) => plan.withheld.push(change),
+        (false, true) => plan.drift.push(change),
+        (false, false) => plan.changes.push(change),
+    }
+}
+
+fn count(claims: &NameClaims<'_>, wishes: &[DesiredSet], plan: &mut Plan) {
+    plan.counts.desired += wishes.len();
+    for run in claims.records.chunk_by(|one, other| one.0.rdata.rtype() == other.0.rdata.rtype()) {
+        plan.counts.live += 1;
+        match run.iter().any(|(_, claim)| claim.is_ours()) {
+            true => plan.counts.owned += 1,
+            false => plan.counts.foreign += 1,
+        }
+    }
+}

@@ -1,0 +1,360 @@
+//! What must happen to one wanted set: which live records may become its values, and which must not.
+
+use crate::{
+    claim::{Claim, MarkerPlace, NameClaims, Standing, fitting_text, marked_comment, user_text},
+    desired::{Adoption, DesiredSet, Wanted},
+    holder::{Holder, HolderRef},
+    marker::Form,
+    name::Name,
+    plan::{Edit, Orphan, Role, Situation},
+    rdata::{Rdata, RecordType},
+    reason::{Reason, Rejection},
+    record::{LiveRecord, Record},
+};
+
+/// What must happen to one wanted set.
+#[derive(Default)]
+pub(super) struct SetPlan {
+    /// The marker's own edit, to be made before any other.
+    pub(super) marker: Option<Edit>,
+    pub(super) updates: Vec<Edit>,
+    pub(super) creates: Vec<NewRecord>,
+    pub(super) deletes: Vec<Edit>,
+    pub(super) unchanged: Vec<Rdata>,
+    pub(super) orphans: Vec<(Orphan, LiveRecord)>,
+    pub(super) rejections: Vec<Rejection>,
+    /// Whether a record of ours was there before.
+    pub(super) was_ours: bool,
+    /// Whether the user's comment had to be cut.
+    pub(super) was_cut: bool,
+}
+
+/// A record to create, and for whom.
+pub(super) struct NewRecord {
+    pub(super) record: Record,
+    pub(super) holder: Holder,
+    /// Whether the comment of a record that it replaces is kept.
+    pub(super) keeps_text: bool,
+}
+
+/// A live record that may become one of the set's values.
+struct Candidate<'a> {
+    record: &'a LiveRecord,
+    claim: &'a Claim,
+    is_replaceable: bool,
+}
+
+/// Plans one wanted set. Rejected values leave every live record of the set as it is, except that other
+/// values may still be added beside them.
+pub(super) fn plan_set(
+    situation: &Situation<'_>,
+    name: &Name,
+    set: &DesiredSet,
+    wanted: &[Wanted],
+    claims: &NameClaims<'_>,
+) -> SetPlan {
+    let mut plan = SetPlan::default();
+    let here: Vec<&(&LiveRecord, Claim)> =
+        claims.records.iter().filter(|(record, _)| record.rdata.rtype() == set.rtype).collect();
+    let place = Place { situation, name, set };
+
+    let (mut pool, accepted) = if place.is_judged_whole() {
+        match place.judge_whole(&here, wanted, claims) {
+            Ok(pool) => (pool, wanted.iter().collect::<Vec<_>>()),
+            Err(rejection) => {
+                plan.rejections.push(rejection);
+                return plan;
+            }
+        }
+    } else {
+        place.judge_each(&here, wanted, &mut plan)
+    };
+    plan.was_ours = pool.iter().any(|candidate| candidate.claim.is_ours());
+
+    let mut new = Vec::new();
+    for value in accepted {
+        match pool.iter().position(|candidate| candidate.record.rdata == value.rdata) {
+            Some(at) => {
+                let candidate = pool.remove(at);
+                match place.difference(&candidate, value, &mut plan.was_cut) {
+                    Some(edit) => plan.updates.push(edit),
+                    None => plan.unchanged.push(value.rdata.clone()),
+                }
+            }
+            None => new.push(value),
+        }
+    }
+    let (mut spare, kept): (Vec<_>, Vec<_>) = pool.into_iter().partition(|candidate| candidate.is_replaceable);
+    plan.orphans.extend(kept.iter().filter_map(|candidate| orphan(name, candidate)));
+    // Backwards, so that the first new value takes the first spare record.
+    spare.reverse();
+    for value in new {
+        match spare.pop() {
+            Some(candidate) => plan.updates.push(place.rewrite(&candidate, value, &mut plan.was_cut)),
+            None => plan.creates.push(place.create(value, &mut plan.was_cut)),
+        }
+    }
+    if plan.rejections.is_empty() {
+        let delete = |candidate: Candidate<'_>| delete(name, candidate.record);
+        plan.deletes.extend(spare.into_iter().rev().map(delete));
+    }
+    plan.marker = place.marker_edit(claims);
+    plan
+}
+
+/// Removes one data record.
+pub(super) fn delete(name: &Name, record: &LiveRecord) -> Edit {
+    Edit::Delete { name: name.clone(), before: record.clone(), role: Role::Data }
+}
+
+fn orphan(name: &Name, candidate: &Candidate<'_>) -> Option<(Orphan, LiveRecord)> {
+    match candidate.claim {
+        Claim::Ours { holder, .. } => Some((
+            Orphan { name: name.clone(), rdata: candidate.record.rdata.clone(), holder: holder.clone() },
+            candidate.record.clone(),
+        )),
+        Claim::Foreign { .. } | Claim::Unclaimed => None,
+    }
+}
+
+/// The set being planned, in its place.
+struct Place<'a> {
+    situation: &'a Situation<'a>,
+    name: &'a Name,
+    set: &'a DesiredSet,
+}
+
+// === impl Place ===
+
+impl Place<'_> {
+    /// A TXT marker claims the set; and a CNAME can't stand beside another.
+    fn is_judged_whole(&self) -> bool {
+        matches!(self.situation.registry.form, Form::Txt(_))
+            || matches!(self.set.rtype, RecordType::CNAME | RecordType::DNAME)
+    }
+
+    fn judge_whole<'a>(
+        &self,
+        here: &[&'a (&'a LiveRecord, Claim)],
+        wanted: &[Wanted],
+        claims: &NameClaims<'_>,
+    ) -> Result<Vec<Candidate<'a>>, Rejection> {
+        if let Some(Claim::Foreign { owner }) = claims.marker(self.set.rtype).map(|marker| &marker.claim) {
+            return Err(self.owned_by(owner));
+        }
+        let is_txt = matches!(self.situation.registry.form, Form::Txt(_));
+        let mut pool = Vec::new();
+        for (record, claim) in here {
+            if record.read_only {
+                return Err(self.read_only(record));
+            }
+            match claim {
+                Claim::Foreign { owner } => return Err(self.owned_by(owner)),
+                Claim::Unclaimed => self.adopt_whole(here, wanted)?,
+                Claim::Ours { holder, .. } => {
+                    let is_wanted = wanted.iter().any(|value| value.rdata == record.rdata);
+                    if !is_txt && !is_wanted && !self.releases(holder) {
+                        return Err(self.held_by(holder));
+                    }
+                }
+            }
+            pool.push(Candidate { record, claim, is_replaceable: true });
+        }
+        Ok(pool)
+    }
+
+    fn judge_each<'a, 'w>(
+        &self,
+        here: &[&'a (&'a LiveRecord, Claim)],
+        wanted: &'w [Wanted],
+        plan: &mut SetPlan,
+    ) -> (Vec<Candidate<'a>>, Vec<&'w Wanted>) {
+        let (mut pool, mut refused) = (Vec::new(), Vec::new());
+        for (record, claim) in here {
+            let is_wanted = wanted.iter().any(|value| value.rdata == record.rdata);
+            let verdict = match claim {
+                _ if record.read_only => Err(self.read_only(record)),
+                Claim::Ours { holder, .. } => Ok(Some(self.releases(holder))),
+                Claim::Foreign { owner } => Err(self.owned_by(owner)),
+                Claim::Unclaimed if self.set.adoption == Adoption::Force => Ok(Some(true)),
+                Claim::Unclaimed if is_wanted => self.adopt(record).map(|()| Some(true)),
+                Claim::Unclaimed => Ok(None),
+            };
+            match verdict {
+                Ok(Some(is_replaceable)) => pool.push(Candidate { record, claim, is_replaceable }),
+                Ok(None) => {}
+                Err(rejection) if is_wanted => {
+                    plan.rejections.push(rejection);
+                    refused.push(&record.rdata);
+                }
+                // Somebody else's value beside ours: it stays, and is no obstacle.
+                Err(_) => {}
+            }
+        }
+        let accepted = wanted.iter().filter(|value| !refused.contains(&&value.rdata)).collect();
+        (pool, accepted)
+    }
+
+    /// Whether a record of this holder may be replaced: it wants this set too, or is known to want it no more.
+    fn releases(&self, holder: &HolderRef) -> bool {
+        self.set.holders.iter().any(|wanting| holder.names(wanting)) || self.situation.evidence.releases(holder)
+    }
+
+    fn adopt_whole(&self, here: &[&(&LiveRecord, Claim)], wanted: &[Wanted]) -> Result<(), Rejection> {
+        match self.set.adoption {
+            Adoption::Force => Ok(()),
+            Adoption::Never => Err(self.refused("adoption is Never")),
+            Adoption::Identical => {
+                let is_same = here.len() == wanted.len()
+                    && here.iter().all(|(record, _)| wanted.iter().any(|value| value.rdata == record.rdata));
+                if !is_same {
+                    let live: Vec<String> = here.iter().map(|(record, _)| record.rdata.to_string()).collect();
+                    return Err(self.refused(&format!("its value is {}", live.join(", "))));
+                }
+                here.iter().try_for_each(|(record, _)| self.identical(record))
+            }
+        }
+    }
+
+    fn adopt(&self, record: &LiveRecord) -> Result<(), Rejection> {
+        match self.set.adoption {
+            Adoption::Force => Ok(()),
+            Adoption::Never => Err(self.refused("adoption is Never")),
+            Adoption::Identical => self.identical(record),
+        }
+    }
+
+    fn identical(&self, record: &LiveRecord) -> Result<(), Rejection> {
+        if record.attributes.proxied != self.set.attributes.proxied {
+            return Err(self.refused(&format!("its proxied is {}", record.attributes.proxied)));
+        }
+        if !self.set.attributes.proxied && record.ttl != self.set.ttl {
+            return Err(self.refused(&format!("its ttl is {}, not {}", record.ttl, self.set.ttl)));
+        }
+        Ok(())
+    }
+
+    fn difference(&self, candidate: &Candidate<'_>, value: &Wanted, was_cut: &mut bool) -> Option<Edit> {
+        let record = candidate.record;
+        let is_same_answer = (record.ttl == self.set.ttl || self.set.attributes.proxied)
+            && record.attributes == self.set.attributes;
+        let marker_is_current = match candidate.claim {
+            Claim::Ours { holder, standing: Standing::Current } => match self.situation.registry.form {
+                Form::Comment(_) => holder.names(&value.holder),
+                Form::Txt(_) | Form::None => true,
+            },
+            // The marker lies in another record, or nowhere.
+            Claim::Ours { standing: Standing::Rewrite, .. } | Claim::Unclaimed | Claim::Foreign { .. } => {
+                !matches!(self.situation.registry.form, Form::Comment(_))
+            }
+        };
+        if is_same_answer && marker_is_current && self.has_wanted_text(record, value, was_cut) {
+            return None;
+        }
+        Some(self.rewrite(candidate, value, was_cut))
+    }
+
+    /// Whether the comment says what the user wants, as far as there is room.
+    fn has_wanted_text(&self, record: &LiveRecord, value: &Wanted, was_cut: &mut bool) -> bool {
+        let Some(text) = &self.set.comment else { return true };
+        let registry = self.situation.registry;
+        let live = user_text(registry, &record.comment);
+        if live == &**text {
+            return true;
+        }
+        let Form::Comment(form) = &registry.form else { return false };
+        let fitting = fitting_text(form, registry, text, &value.holder);
+        *was_cut |= fitting.len() < text.len();
+        live == fitting
+    }
+
+    fn rewrite(&self, candidate: &Candidate<'_>, value: &Wanted, was_cut: &mut bool) -> Edit {
+        let text = match &self.set.comment {
+            Some(text) => text,
+            None => user_text(self.situation.registry, &candidate.record.comment),
+        };
+        let after = self.record(value, text, was_cut);
+        Edit::Update { before: candidate.record.clone(), after, role: Role::Data }
+    }
+
+    fn create(&self, value: &Wanted, was_cut: &mut bool) -> NewRecord {
+        NewRecord {
+            record: self.record(value, self.set.comment.as_deref().unwrap_or_default(), was_cut),
+            holder: value.holder.clone(),
+            keeps_text: self.set.comment.is_none(),
+        }
+    }
+
+    fn record(&self, value: &Wanted, text: &str, was_cut: &mut bool) -> Record {
+        let place = (self.name, self.set.rtype);
+        let (comment, cut) = marked_comment(self.situation.registry, place, &value.holder, text);
+        *was_cut |= cut;
+        Record {
+            name: self.name.clone(),
+            rdata: value.rdata.clone(),
+            ttl: self.set.ttl,
+            attributes: self.set.attributes.clone(),
+            comment,
+        }
+    }
+
+    fn marker_edit(&self, claims: &NameClaims<'_>) -> Option<Edit> {
+        let registry = self.situation.registry;
+        let Form::Txt(form) = &registry.form else { return None };
+        let holder = self.set.holders.first()?;
+        let place = (self.name, self.set.rtype);
+        let current = claims.marker(self.set.rtype).filter(|marker| marker.place == MarkerPlace::Typed);
+        if let Some(marker) = current
+            && let Claim::Ours { holder: named, standing: Standing::Current } = &marker.claim
+            && named.names(holder)
+        {
+            return None;
+        }
+        let record = Record {
+            name: form.names.marker_of(self.name, self.set.rtype, &registry.domain),
+            rdata: form.write(registry, place, holder),
+            ttl: self.situation.capabilities.default_ttl,
+            attributes: Default::default(),
+            comment: "".into(),
+        };
+        Some(match current {
+            Some(marker) => Edit::Update {
+                before: marker.record.clone(),
+                after: Record { ttl: marker.record.ttl, comment: marker.record.comment.clone(), ..record },
+                role: Role::Marker,
+            },
+            None => Edit::Create { record, role: Role::Marker },
+        })
+    }
+
+    fn owned_by(&self, owner: &str) -> Rejection {
+        self.reject(
+            Reason::AdoptionRefused,
+            format!("is owned by {owner}; remove it there, or name that owner id in registry.takeOverFrom"),
+        )
+    }
+
+    fn held_by(&self, holder: &HolderRef) -> Rejection {
+        self.reject(Reason::Conflict, format!("is held by {holder}; remove it there first"))
+    }
+
+    fn read_only(&self, record: &LiveRecord) -> Rejection {
+        let message = format!("{} is managed by the provider itself and can't be changed", record.rdata);
+        self.reject(Reason::AdoptionRefused, message)
+    }
+
+    fn refused(&self, why: &str) -> Rejection {
+        let step = "make the wish equal to it, or set adoption: Force to take it over";
+        self.reject(Reason::AdoptionRefused, format!("exists already and {why}; {step}"))
+    }
+
+    fn reject(&self, reason: Reason, what: String) -> Rejection {
+        Rejection {
+            holder: self.set.holders.first().cloned().unwrap_or_else(|| Holder::from_text("")),
+            name: Some(self.name.clone()),
+            rtype: self.set.rtype,
+            reason,
+            message: format!("{} {} {what}", self.name, self.set.rtype),
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! Which zone a wish belongs to, whether it may ask, and which of several wishes wins a set.
+
+mod choose;
+mod merge;
+
+use std::collections::BTreeMap;
+
+pub use choose::{Candidate, choose};
+pub use merge::resolve;
+
+use crate::{
+    desired::Adoption,
+    holder::{Holder, HolderRef},
+    name::Name,
+    rdata::{Rdata, RecordType},
+    record::{Attributes, Ttl},
+    zone::{Labels, ZoneKey},
+};
+
+/// A set that somebody wants, and who wants it.
+#[derive(Debug, Clone)]
+pub struct Intent {
+    /// Who.
+    pub holder: Holder,
+    /// Sorts wishes by age: a creation time and uid, or namespace and name where there is no cluster.
+    pub age: String,
+    /// The namespace it comes from.
+    pub namespace: String,
+    /// The labels of that namespace.
+    pub namespace_labels: Labels,
+    /// The labels of the object itself.
+    pub labels: Labels,
+    /// The zones it names; none leaves it to labels and names.
+    pub zone_refs: Option<Vec<ZoneKey>>,
+    /// The name.
+    pub name: WantedName,
+    /// The type.
+    pub rtype: RecordType,
+    /// The values, where they are known at the moment.
+    pub values: Option<Vec<Rdata>>,
+    /// The TTL; none leaves it to the zone.
+    pub ttl: Option<Ttl>,
+    /// Proxied; none leaves it to the zone.
+    pub proxied: Option<bool>,
+    /// The other attributes.
+    pub attributes: Attributes,
+    /// The comment; none keeps what is there.
+    pub comment: Option<Box<str>>,
+    /// What to do with what is already there.
+    pub adoption: Adoption,
+}
+
+/// A wanted name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WantedName {
+    /// This name.
+    Absolute(Name),
+    /// This name under each zone that takes the wish; `@` is the zone itself.
+    Relative(String),
+}
+
+/// Who holds a set now, by the claim in the zone.
+pub type Incumbents = BTreeMap<(Name, RecordType), HolderRef>;
