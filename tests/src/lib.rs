@@ -1,1 +1,4 @@
-//! placeholder
+//! What all tests over the whole share: wishes that read as prose, and a zone on every provider.
+
+pub mod stage;
+pub mod wish;

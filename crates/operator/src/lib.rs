@@ -1,1 +1,3 @@
-//! placeholder
+//! Runs the loop of one zone after another, and is the library behind the `zonekeeper` binary.
+
+pub mod zone;

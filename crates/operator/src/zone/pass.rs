@@ -1,0 +1,240 @@
+//! One pass over a zone: as many rounds as it takes until nothing is left to do, or nothing can be done.
+
+use std::{collections::BTreeSet, time::Duration};
+
+use zonekeeper_kernel::{
+    desired::{Desired, Values},
+    guard::{Approval, Verdict, is_counted_delete, is_counted_update},
+    name::Name,
+    plan::{Cause, Change, Edit, Evidence, Plan, Role, Scope},
+};
+use zonekeeper_providers::{Outcome, Progress, ProviderError, Retry, ZoneAccess};
+
+use crate::zone::ZoneWorker;
+
+/// A record read longer ago than this is read again before it is updated; before a delete, always.
+const STALE: Duration = Duration::from_secs(5);
+/// How often a pass begins again after lost replies or changes in between.
+const ROUNDS: u32 = 12;
+/// A change that is refused as out of date this often is refused for good.
+const STALE_TRIES: u32 = 3;
+
+/// How long a pass may wait for a provider that asks for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Waiting {
+    /// At most this long at a time: nobody else will come back to it.
+    UpTo(Duration),
+    /// Not at all: the loop comes back.
+    Never,
+}
+
+/// What became of a zone.
+#[derive(Debug, Default)]
+pub struct Pass {
+    /// Changes that were applied, in order.
+    pub applied: Vec<Change>,
+    /// Changes that the provider refused or that could not be sent.
+    pub failed: Vec<Failure>,
+    /// What is left: rejections, orphans, reported drift, counts.
+    pub plan: Plan,
+    /// What is held or only watched.
+    pub verdict: Verdict,
+    /// When it is worth trying again by itself.
+    pub retry: Option<Duration>,
+}
+
+/// A change that was not applied.
+#[derive(Debug)]
+pub struct Failure {
+    /// The change.
+    pub change: Change,
+    /// Why.
+    pub error: ProviderError,
+}
+
+/// What a round found out.
+enum Round {
+    Done,
+    Again(Duration),
+    GaveUp(Option<Duration>),
+}
+
+impl ZoneWorker {
+    /// Makes the zone what is desired, as far as the guard and the provider allow.
+    ///
+    /// Guarantees: a write whose reply was lost is never repeated before the zone was read again.
+    pub async fn pass(
+        &mut self,
+        desired: &Desired,
+        evidence: &Evidence,
+        approval: &Approval,
+        waiting: Waiting,
+        progress: &Progress,
+    ) -> Result<Pass, ProviderError> {
+        let mut pass = Pass::default();
+        let mut pause = Duration::from_millis(50);
+        for round in 1..=ROUNDS {
+            pass.failed.clear();
+            let access = self.access.clone();
+            let outcome = match self.round(&*access, &mut pass, desired, evidence, approval, round, progress).await {
+                Ok(outcome) => outcome,
+                // Reading failed: what was written so far must still be reported.
+                Err(error) if pass.applied.is_empty() && matches!(error.retry(), Retry::Never) => return Err(error),
+                Err(error) => match (waiting, error.retry(), round) {
+                    (Waiting::UpTo(limit), Retry::After(after), _) if after <= limit => Round::Again(after),
+                    (Waiting::UpTo(_), Retry::Backoff, 1..=3)
+                        if matches!(error, ProviderError::Unavailable { .. }) =>
+                    {
+                        Round::Again(pause)
+                    }
+                    (_, _, _) => return Err(error),
+                },
+            };
+            match outcome {
+                Round::Done => return Ok(pass),
+                Round::GaveUp(retry) => {
+                    pass.retry = retry;
+                    return Ok(pass);
+                }
+                Round::Again(wait) => {
+                    let may_wait = match waiting {
+                        Waiting::UpTo(limit) => wait <= limit,
+                        Waiting::Never => wait <= Duration::from_secs(1),
+                    };
+                    if !may_wait || round == ROUNDS {
+                        pass.retry = Some(wait);
+                        return Ok(pass);
+                    }
+                    tokio::time::sleep(wait.max(if round == 1 { Duration::ZERO } else { pause })).await;
+                    pause = (pause * 2).min(Duration::from_secs(5));
+                }
+            }
+        }
+        Ok(pass)
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "one round of `pass`, split off for reading")]
+    async fn round(
+        &mut self,
+        access: &dyn ZoneAccess,
+        pass: &mut Pass,
+        desired: &Desired,
+        evidence: &Evidence,
+        approval: &Approval,
+        round: u32,
+        progress: &Progress,
+    ) -> Result<Round, ProviderError> {
+        self.observe().await?;
+        pass.plan = self.plan(desired, evidence, Scope::Zone);
+        pass.verdict = self.guard(&pass.plan, approval);
+        let doubtful = self.doubtful(pass.verdict.cleared.changes());
+        if !doubtful.is_empty() {
+            self.cache.refresh(access, &doubtful).await?;
+            pass.plan = self.plan(desired, evidence, Scope::Zone);
+            pass.verdict = self.guard(&pass.plan, approval);
+            // What came up only now was not read afresh: it waits for the next round.
+            let is_new = |change: &Change| !self.doubtful(std::slice::from_ref(change)).is_subset(&doubtful);
+            if pass.verdict.cleared.changes().iter().any(is_new) {
+                self.forget();
+                return Ok(Round::Again(Duration::ZERO));
+            }
+        }
+        if pass.verdict.cleared.changes().is_empty() {
+            self.settle(desired, &pass.plan);
+            return Ok(Round::Done);
+        }
+        let outcomes = access.apply(&pass.verdict.cleared, progress).await;
+        let changes = std::mem::take(&mut pass.verdict.cleared).into_changes();
+        Ok(self.account(pass, changes, outcomes, round))
+    }
+
+    /// The names that must be read again before these changes are made.
+    fn doubtful(&self, changes: &[Change]) -> BTreeSet<Name> {
+        if matches!(self.settings.known, zonekeeper_kernel::claim::Known::Everything) {
+            return BTreeSet::new();
+        }
+        let is_stale = self.cache.is_older_than(STALE);
+        let needs_reading = |edit: &&Edit| match edit {
+            Edit::Create { .. } => false,
+            Edit::Update { .. } => is_stale,
+            Edit::Delete { .. } => true,
+        };
+        changes
+            .iter()
+            .filter(|change| change.edits.iter().any(|edit| needs_reading(&edit)))
+            .flat_map(|change| change.edits.iter().map(|edit| edit.name().clone()))
+            .collect()
+    }
+
+    /// Carries outcomes over to cache, memory and window, and decides how to go on.
+    fn account(&mut self, pass: &mut Pass, changes: Vec<Change>, outcomes: Vec<Outcome>, round: u32) -> Round {
+        let (mut again, mut gave_up) = (None, None);
+        for (change, outcome) in changes.into_iter().zip(outcomes) {
+            match outcome {
+                Outcome::Applied(effects) => {
+                    self.remember(&change, &effects);
+                    for effect in effects {
+                        self.cache.patch(effect);
+                    }
+                    pass.applied.push(change);
+                    continue;
+                }
+                Outcome::Unknown(error) => {
+                    self.forget();
+                    again = Some(Duration::ZERO);
+                    pass.failed.push(Failure { change, error });
+                }
+                Outcome::Refused(error @ ProviderError::Stale { .. }) if round < STALE_TRIES => {
+                    self.forget();
+                    again = again.or(Some(Duration::ZERO));
+                    pass.failed.push(Failure { change, error });
+                }
+                Outcome::Refused(error) => pass.failed.push(Failure { change, error }),
+                Outcome::NotSent(error) => {
+                    match error.retry() {
+                        Retry::Never => gave_up = Some(None),
+                        Retry::Backoff if matches!(error, ProviderError::Credentials { .. }) => gave_up = Some(None),
+                        Retry::Backoff => again = again.or(Some(Duration::from_millis(200))),
+                        Retry::After(after) => again = Some(again.unwrap_or_default().max(after)),
+                    }
+                    pass.failed.push(Failure { change, error });
+                }
+            }
+        }
+        match (gave_up, again) {
+            (Some(retry), _) => Round::GaveUp(retry),
+            (None, Some(wait)) => Round::Again(wait),
+            // Some changes are refused for good: trying again would only be refused again.
+            (None, None) if !pass.failed.is_empty() => Round::GaveUp(None),
+            (None, None) => Round::Again(Duration::ZERO),
+        }
+    }
+
+    fn remember(&mut self, change: &Change, effects: &[zonekeeper_providers::Effect]) {
+        if let Some(window) = &mut self.window {
+            window.deletes += usize::from(is_counted_delete(change));
+            window.updates += usize::from(is_counted_update(change));
+            window.prunes += usize::from(change.cause == Cause::Pruned);
+        }
+        let Some(holder) = change.holders.first() else { return };
+        for (edit, effect) in change.edits.iter().zip(effects) {
+            if let (Role::Data, Some(record)) = (edit.role(), &effect.written)
+                && !record.id.0.is_empty()
+            {
+                self.written.insert(record.id.clone(), holder.clone());
+            }
+        }
+    }
+
+    /// Nothing is left to do: what differs from these wishes from now on is drift.
+    fn settle(&mut self, desired: &Desired, plan: &Plan) {
+        let is_rejected = |name: &Name| plan.rejections.iter().any(|rejection| rejection.name.as_ref() == Some(name));
+        for (name, sets) in desired.iter() {
+            for set in sets {
+                if matches!(set.values, Values::Known(_)) && !is_rejected(name) {
+                    self.settled.insert(name.clone(), set.clone());
+                }
+            }
+        }
+    }
+}

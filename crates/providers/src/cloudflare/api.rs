@@ -1,0 +1,253 @@
+//! Cloudflare's envelope over HTTP: one place that sends, and that knows what an answer means.
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use reqwest::{Method, StatusCode, header::HeaderMap};
+use secrecy::{ExposeSecret, SecretString};
+use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::Value;
+
+use crate::cloudflare::budget::{Budget, Purpose};
+
+/// How much of an answer that is not JSON is shown to a person.
+const EXCERPT: usize = 200;
+/// Cloudflare blocks for the rest of the window; without a header we can't know how long that is.
+const BLIND_WAIT: Duration = Duration::from_secs(60);
+
+/// A client for one credential.
+pub struct Client {
+    http: reqwest::Client,
+    base: String,
+    token: SecretString,
+    budget: Arc<Budget>,
+    read_tries: u32,
+}
+
+/// A request.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// The method.
+    pub method: Method,
+    /// The path below the base, with its query.
+    pub path: String,
+    /// The JSON body.
+    pub body: Option<Value>,
+    /// What it is for.
+    pub purpose: Purpose,
+}
+
+/// A successful answer.
+#[derive(Debug)]
+pub struct Reply<T> {
+    /// What was asked for.
+    pub result: T,
+    /// Paging.
+    pub info: Option<ResultInfo>,
+}
+
+/// Where a page lies in its listing.
+#[derive(Debug, Clone, Copy, Deserialize)]
+pub struct ResultInfo {
+    /// Records in the whole listing.
+    pub total_count: Option<usize>,
+    /// Pages in the whole listing.
+    pub total_pages: Option<usize>,
+}
+
+/// Why there is no successful answer.
+#[derive(Debug, Clone)]
+pub enum Failure {
+    /// Cloudflare said no: nothing was changed.
+    Refused {
+        /// The HTTP status.
+        status: u16,
+        /// Its errors, causes included.
+        errors: Vec<ApiError>,
+    },
+    /// Too many requests: nothing was changed.
+    RateLimited {
+        /// How long to wait.
+        after: Duration,
+    },
+    /// It was never sent.
+    NotSent {
+        /// Why.
+        message: String,
+    },
+    /// No answer, or none that tells what happened: a write may have been applied.
+    Lost {
+        /// What was seen.
+        message: String,
+    },
+}
+
+/// One error of Cloudflare's.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct ApiError {
+    /// Its code.
+    #[serde(default)]
+    pub code: i64,
+    /// Its words.
+    #[serde(default)]
+    pub message: String,
+    #[serde(default)]
+    error_chain: Vec<ApiError>,
+}
+
+#[derive(Deserialize)]
+#[serde(bound = "T: DeserializeOwned")]
+struct Envelope<T> {
+    success: bool,
+    #[serde(default)]
+    result: Option<T>,
+    #[serde(default)]
+    errors: Option<Vec<ApiError>>,
+    #[serde(default)]
+    result_info: Option<ResultInfo>,
+}
+
+#[derive(Deserialize)]
+struct Errors {
+    #[serde(default)]
+    errors: Option<Vec<ApiError>>,
+}
+
+// === impl Client ===
+
+impl Client {
+    /// A client; white space around the token is dropped.
+    pub fn new(http: reqwest::Client, base: &str, token: &SecretString, budget: Arc<Budget>, read_tries: u32) -> Self {
+        let token = SecretString::from(token.expose_secret().trim());
+        Self { http, base: base.trim_end_matches('/').to_owned(), token, budget, read_tries }
+    }
+
+    /// Sends a request that changes nothing, and again where an answer is lost.
+    pub async fn read<T: DeserializeOwned>(&self, path: String, purpose: Purpose) -> Result<Reply<T>, Failure> {
+        let request = Request { method: Method::GET, path, body: None, purpose };
+        let mut pause = Duration::from_millis(100);
+        for _ in 1..self.read_tries {
+            match self.send(&request).await {
+                Err(Failure::Lost { .. } | Failure::NotSent { .. }) => tokio::time::sleep(pause).await,
+                answer => return answer,
+            }
+            pause *= 3;
+        }
+        self.send(&request).await
+    }
+
+    /// Sends a request once.
+    pub async fn send<T: DeserializeOwned>(&self, request: &Request) -> Result<Reply<T>, Failure> {
+        self.budget.acquire(request.purpose).await;
+        let url = format!("{}{}", self.base, request.path);
+        let mut builder = self.http.request(request.method.clone(), url).bearer_auth(self.token.expose_secret());
+        if let Some(body) = &request.body {
+            builder = builder.json(body);
+        }
+        let response = builder.send().await.map_err(|error| self.transport(error))?;
+        let status = response.status();
+        self.heed(status, response.headers());
+        let limited = (status == StatusCode::TOO_MANY_REQUESTS).then(|| retry_after(response.headers()));
+        let body = response.bytes().await.map_err(|error| self.transport(error))?;
+        match limited {
+            Some(after) => {
+                self.budget.block(after);
+                Err(Failure::RateLimited { after })
+            }
+            None => self.understand(status, &body),
+        }
+    }
+
+    fn heed(&self, status: StatusCode, headers: &HeaderMap) {
+        let header = headers.get("ratelimit").and_then(|value| value.to_str().ok());
+        if let Some(header) = header
+            && status != StatusCode::TOO_MANY_REQUESTS
+        {
+            self.budget.correct(header);
+        }
+    }
+
+    fn understand<T: DeserializeOwned>(&self, status: StatusCode, body: &[u8]) -> Result<Reply<T>, Failure> {
+        if status.is_server_error() {
+            return Err(Failure::Lost { message: self.excerpt(status, body) });
+        }
+        if status.is_success() {
+            return match serde_json::from_slice::<Envelope<T>>(body) {
+                Ok(Envelope { success: true, result: Some(result), result_info, .. }) => {
+                    Ok(Reply { result, info: result_info })
+                }
+                Ok(Envelope { success: true, result: None, .. }) => {
+                    Err(Failure::Lost { message: "an answer without a result".into() })
+                }
+                // Seen in the field: a refusal under HTTP 200 (2026-11).
+                Ok(Envelope { success: false, errors, .. }) => Err(self.refused(status, errors)),
+                Err(_) => match serde_json::from_slice::<Envelope<Value>>(body) {
+                    Ok(Envelope { success: false, errors, .. }) => Err(self.refused(status, errors)),
+                    Ok(_) | Err(_) => Err(Failure::Lost { message: self.excerpt(status, body) }),
+                },
+            };
+        }
+        match serde_json::from_slice::<Errors>(body) {
+            Ok(Errors { errors }) => Err(self.refused(status, errors)),
+            Err(_) => Err(self.refused(
+                status,
+                Some(vec![ApiError { code: 0, message: self.excerpt(status, body), error_chain: Vec::new() }]),
+            )),
+        }
+    }
+
+    fn refused(&self, status: StatusCode, errors: Option<Vec<ApiError>>) -> Failure {
+        let mut flat = Vec::new();
+        for mut error in errors.unwrap_or_default() {
+            let chain = std::mem::take(&mut error.error_chain);
+            flat.extend(std::iter::once(error).chain(chain));
+        }
+        for error in &mut flat {
+            error.message = self.scrub(&error.message);
+        }
+        Failure::Refused { status: status.as_u16(), errors: flat }
+    }
+
+    fn transport(&self, error: reqwest::Error) -> Failure {
+        // reqwest's own message repeats the URL; its source says what happened.
+        let mut message = String::new();
+        let mut source: Option<&dyn std::error::Error> = Some(&error);
+        while let Some(error) = source {
+            message = error.to_string();
+            source = error.source();
+        }
+        let message = self.scrub(&message);
+        match error.is_connect() || error.is_builder() {
+            true => Failure::NotSent { message: format!("can't connect to {}: {message}", self.base) },
+            false => Failure::Lost { message: format!("no answer from {}: {message}", self.base) },
+        }
+    }
+
+    fn excerpt(&self, status: StatusCode, body: &[u8]) -> String {
+        let text = String::from_utf8_lossy(body);
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let mut excerpt: String = self.scrub(&words.join(" ")).chars().take(EXCERPT).collect();
+        if excerpt.is_empty() {
+            excerpt = "no text".into();
+        }
+        format!("HTTP {}: {excerpt}", status.as_u16())
+    }
+
+    /// Whatever a server echoes, the token never gets further than this.
+    fn scrub(&self, text: &str) -> String {
+        match self.token.expose_secret() {
+            "" => text.to_owned(),
+            token => text.replace(token, "[token]"),
+        }
+    }
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Client").field("base", &self.base).finish_non_exhaustive()
+    }
+}
+
+fn retry_after(headers: &HeaderMap) -> Duration {
+    let seconds = headers.get("retry-after").and_then(|value| value.to_str().ok()).and_then(|text| text.parse().ok());
+    seconds.map_or(BLIND_WAIT, Duration::from_secs)
+}

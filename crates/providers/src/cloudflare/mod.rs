@@ -1,0 +1,344 @@
+//! Cloudflare: zones by name or id, complete listings, batched writes.
+
+pub mod api;
+pub mod batch;
+pub mod budget;
+pub mod convert;
+pub mod explain;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+    sync::{
+        Arc,
+        atomic::AtomicUsize,
+    },
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use secrecy::SecretString;
+use serde::Deserialize;
+use zonekeeper_kernel::{capability::Capabilities, guard::Cleared, name::Name,
+    record::{LiveRecord, RecordId},
+};
+
+use crate::{
+    Outcome, Progress, Provider, ProviderError, ZoneAccess,
+    cloudflare::{
+        api::{Client, Failure, Reply},
+        batch::Batches,
+        budget::{Budgets, Purpose, Rate},
+        convert::ApiRecord,
+        explain::explain,
+    },
+};
+
+/// Where Cloudflare's API is.
+pub const BASE_URL: &str = "https://api.cloudflare.com/client/v4";
+/// The largest page that is documented to work (2026-11).
+const PAGE: usize = 5_000;
+/// How often a listing is begun again when its pages shift under it.
+const LISTING_TRIES: usize = 6;
+
+/// Cloudflare, with one token.
+pub struct Cloudflare {
+    client: Arc<Client>,
+    batch_limit: Option<usize>,
+}
+
+/// How to reach Cloudflare.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Where the API is.
+    pub base_url: String,
+    /// The token.
+    pub token: SecretString,
+    /// How many requests it may make.
+    pub rate: Rate,
+    /// How long one request may take.
+    pub timeout: Duration,
+    /// How often a read whose answer is lost is sent.
+    pub read_tries: u32,
+    /// Operations per batch, below what the plan allows; none leaves it to the plan.
+    pub batch_limit: Option<usize>,
+}
+
+/// One zone at Cloudflare.
+#[derive(Debug)]
+struct CloudflareZone {
+    client: Arc<Client>,
+    id: String,
+    domain: Name,
+    name_servers: Vec<String>,
+    plan: Plan,
+    batch_limit: AtomicUsize,
+}
+
+/// What a zone's plan allows (2026-11).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Plan {
+    Free,
+    Paid,
+    Enterprise,
+}
+
+#[derive(Debug, Deserialize)]
+struct ApiZone {
+    id: String,
+    name: String,
+    #[serde(default)]
+    status: Option<String>,
+    #[serde(default)]
+    name_servers: Option<Vec<String>>,
+    #[serde(default)]
+    plan: Option<ApiPlan>,
+}
+
+#[derive(Debug, Deserialize)]
+struct ApiPlan {
+    #[serde(default)]
+    legacy_id: Option<String>,
+}
+
+// === impl Settings ===
+
+impl Settings {
+    /// Cloudflare itself, with its default limits.
+    pub fn new(token: SecretString) -> Self {
+        Self {
+            base_url: BASE_URL.into(),
+            token,
+            rate: Rate::default(),
+            timeout: Duration::from_secs(30),
+            read_tries: 4,
+            batch_limit: None,
+        }
+    }
+}
+
+// === impl Cloudflare ===
+
+impl Cloudflare {
+    /// A provider for one token; the budget is shared with every other provider that uses it.
+    pub fn new(settings: Settings, budgets: &Budgets) -> Result<Self, ProviderError> {
+        use secrecy::ExposeSecret;
+        let configuration = |message: String| ProviderError::Configuration { message };
+        if settings.token.expose_secret().trim().is_empty() {
+            return Err(ProviderError::Credentials {
+                message: "the Cloudflare API token is empty; put a token with Zone:Read and DNS:Edit there".into(),
+            });
+        }
+        url::Url::parse(&settings.base_url)
+            .map_err(|error| configuration(format!("baseURL {:?} is not a URL: {error}", settings.base_url)))?;
+        let http = reqwest::Client::builder()
+            .user_agent(concat!("zonekeeper/", env!("CARGO_PKG_VERSION")))
+            .timeout(settings.timeout)
+            .redirect(reqwest::redirect::Policy::none())
+            .build()
+            .map_err(|error| configuration(format!("setting up HTTP: {error}")))?;
+        let budget = budgets.of(settings.token.expose_secret().trim(), settings.rate);
+        let client = Client::new(http, &settings.base_url, &settings.token, budget, settings.read_tries);
+        Ok(Self { client: Arc::new(client), batch_limit: settings.batch_limit })
+    }
+
+    async fn find(&self, domain: &Name) -> Result<ApiZone, ProviderError> {
+        let act = format!("finding zone {domain}");
+        let path = format!("/zones?name={}&per_page=50", query_text(domain.as_str()));
+        let reply: Reply<Vec<ApiZone>> =
+            self.client.read(path, Purpose::Change).await.map_err(|failure| explain(&act, &failure))?;
+        let mut zones: Vec<ApiZone> = reply
+            .result
+            .into_iter()
+            .filter(|zone| Name::parse(&zone.name).is_ok_and(|name| name == *domain))
+            .collect();
+        // A domain can be pending in one account and active in another: the active one is served.
+        zones.sort_by_key(|zone| zone.status.as_deref() != Some("active"));
+        let active = zones.iter().filter(|zone| zone.status.as_deref() == Some("active")).count();
+        match zones.into_iter().next() {
+            Some(_) if active > 1 => Err(ProviderError::Configuration {
+                message: format!("{act}: the token sees several of that name; set spec.zoneID of the DNSZone"),
+            }),
+            Some(zone) => Ok(zone),
+            None => Err(ProviderError::ZoneNotFound {
+                message: format!("{act}: the token sees no such zone; add it at Cloudflare, or give the token Zone:Read for it"),
+            }),
+        }
+    }
+
+    async fn get(&self, domain: &Name, id: &str) -> Result<ApiZone, ProviderError> {
+        let act = format!("reading zone {domain} by id {id}");
+        let reply: Reply<ApiZone> = self
+            .client
+            .read(format!("/zones/{}", query_text(id)), Purpose::Change)
+            .await
+            .map_err(|failure| explain(&act, &failure))?;
+        if Name::parse(&reply.result.name).ok().as_ref() != Some(domain) {
+            let message = format!("{act}: that is zone {}; correct spec.zoneID of the DNSZone", reply.result.name);
+            return Err(ProviderError::ZoneNotFound { message });
+        }
+        Ok(reply.result)
+    }
+}
+
+impl fmt::Debug for Cloudflare {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Cloudflare").field("client", &self.client).finish_non_exhaustive()
+    }
+}
+
+#[async_trait]
+impl Provider for Cloudflare {
+    async fn open(&self, domain: &Name, id: Option<&str>) -> Result<Arc<dyn ZoneAccess>, ProviderError> {
+        let zone = match id {
+            Some(id) => self.get(domain, id).await?,
+            None => self.find(domain).await?,
+        };
+        let plan = Plan::of(zone.plan.as_ref());
+        Ok(Arc::new(CloudflareZone {
+            client: self.client.clone(),
+            id: zone.id,
+            domain: domain.clone(),
+            name_servers: zone.name_servers.unwrap_or_default(),
+            plan,
+            batch_limit: AtomicUsize::new(self.batch_limit.unwrap_or(usize::MAX).min(plan.batch_limit())),
+        }))
+    }
+}
+
+// === impl Plan ===
+
+impl Plan {
+    fn of(plan: Option<&ApiPlan>) -> Self {
+        match plan.and_then(|plan| plan.legacy_id.as_deref()) {
+            Some("enterprise") => Self::Enterprise,
+            Some("pro" | "business") => Self::Paid,
+            // Where the plan is not told, the smallest limits are safe.
+            Some(_) | None => Self::Free,
+        }
+    }
+
+    fn batch_limit(self) -> usize {
+        match self {
+            Self::Free => 200,
+            Self::Paid | Self::Enterprise => 3_500,
+        }
+    }
+
+    fn comment_limit(self) -> usize {
+        match self {
+            Self::Free => 100,
+            Self::Paid | Self::Enterprise => 500,
+        }
+    }
+
+    fn minimum_ttl(self) -> u32 {
+        match self {
+            Self::Free | Self::Paid => 60,
+            Self::Enterprise => 30,
+        }
+    }
+}
+
+// === impl CloudflareZone ===
+
+impl CloudflareZone {
+    /// One pass over all pages; none where they shifted under it.
+    async fn list_once(&self) -> Result<Option<Vec<ApiRecord>>, Failure> {
+        let mut records: BTreeMap<String, ApiRecord> = BTreeMap::new();
+        let mut total = None;
+        for page in 1.. {
+            let path = format!("/zones/{}/dns_records?per_page={PAGE}&page={page}", self.id);
+            let reply: Reply<Vec<ApiRecord>> = self.client.read(path, Purpose::Scan).await?;
+            let received = reply.result.len();
+            for record in reply.result {
+                if records.insert(record.id().to_owned(), record).is_some() {
+                    return Ok(None);
+                }
+            }
+            let count = reply.info.and_then(|info| info.total_count);
+            if page > 1 && count != total {
+                return Ok(None);
+            }
+            total = count;
+            let is_last = match reply.info.and_then(|info| info.total_pages) {
+                Some(pages) => page >= pages.max(1),
+                None => received == 0,
+            };
+            if is_last {
+                break;
+            }
+        }
+        let is_complete = total.is_none_or(|total| total == records.len());
+        Ok(is_complete.then(|| records.into_values().collect()))
+    }
+}
+
+#[async_trait]
+impl ZoneAccess for CloudflareZone {
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn name_servers(&self) -> &[String] {
+        &self.name_servers
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::cloudflare(self.plan.minimum_ttl())
+    }
+
+    fn comment_limit(&self) -> Option<usize> {
+        Some(self.plan.comment_limit())
+    }
+
+    async fn list(&self) -> Result<Vec<(Name, LiveRecord)>, ProviderError> {
+        let act = format!("listing zone {}", self.domain);
+        for _ in 0..LISTING_TRIES {
+            match self.list_once().await {
+                Ok(Some(records)) => return Ok(records.into_iter().filter_map(ApiRecord::into_live).collect()),
+                Ok(None) => {}
+                Err(failure) => return Err(explain(&act, &failure)),
+            }
+        }
+        Err(ProviderError::Unavailable { message: format!("{act}: its pages keep shifting while they are read") })
+    }
+
+    fn calls_to_list(&self, records: usize) -> usize {
+        records.div_ceil(PAGE).max(1)
+    }
+
+    async fn read(&self, names: &BTreeSet<Name>) -> Result<Vec<(Name, LiveRecord)>, ProviderError> {
+        let mut records = Vec::new();
+        for name in names {
+            let path =
+                format!("/zones/{}/dns_records?per_page={PAGE}&name={}", self.id, query_text(name.as_str()));
+            let reply: Reply<Vec<ApiRecord>> = self
+                .client
+                .read(path, Purpose::Change)
+                .await
+                .map_err(|failure| explain(&format!("reading {name}"), &failure))?;
+            let live = reply.result.into_iter().filter_map(ApiRecord::into_live);
+            records.extend(live.filter(|(found, _)| found == name));
+        }
+        Ok(records)
+    }
+
+    async fn find(&self, id: &RecordId) -> Result<Option<(Name, LiveRecord)>, ProviderError> {
+        let path = format!("/zones/{}/dns_records/{}", self.id, query_text(&id.0));
+        match self.client.read::<ApiRecord>(path, Purpose::Change).await {
+            Ok(reply) => Ok(reply.result.into_live()),
+            Err(Failure::Refused { status: 404, .. }) => Ok(None),
+            Err(failure) => Err(explain(&format!("reading record {}", id.0), &failure)),
+        }
+    }
+
+    async fn apply(&self, cleared: &Cleared, progress: &Progress) -> Vec<Outcome> {
+        let batches = Batches { client: &self.client, zone: &self.id, limit: &self.batch_limit };
+        batches.apply(cleared.changes(), progress).await
+    }
+}
+
+fn query_text(text: &str) -> String {
+    url::form_urlencoded::byte_serialize(text.as_bytes()).collect()
+}

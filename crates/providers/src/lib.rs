@@ -1,0 +1,128 @@
+//! Reads and writes zones at Cloudflare and in the built-in server, all through one trait.
+
+pub mod builtin;
+pub mod cloudflare;
+pub mod error;
+pub mod memory;
+
+use std::{collections::BTreeSet, fmt::Debug, sync::Arc};
+
+use async_trait::async_trait;
+pub use error::{ProviderError, Retry};
+use zonekeeper_kernel::{
+    capability::Capabilities,
+    guard::Cleared,
+    name::Name,
+    plan::{Change, Edit},
+    rdata::Rdata,
+    record::{Live, LiveRecord, RecordId},
+};
+
+/// Somebody who serves zones.
+#[async_trait]
+pub trait Provider: Debug + Send + Sync {
+    /// Finds a zone that exists there, by its id where one is pinned, else by its domain.
+    async fn open(&self, domain: &Name, id: Option<&str>) -> Result<Arc<dyn ZoneAccess>, ProviderError>;
+}
+
+/// One zone at a provider.
+#[async_trait]
+pub trait ZoneAccess: Debug + Send + Sync {
+    /// The provider's identifier of the zone.
+    fn id(&self) -> &str;
+
+    /// The servers that answer for it, where the provider says.
+    fn name_servers(&self) -> &[String];
+
+    /// What the zone can hold.
+    fn capabilities(&self) -> Capabilities;
+
+    /// How many bytes a record's comment may have; none where there are no comments.
+    fn comment_limit(&self) -> Option<usize>;
+
+    /// All records.
+    ///
+    /// Guarantees: a complete listing or an error, never a part.
+    async fn list(&self) -> Result<Vec<(Name, LiveRecord)>, ProviderError>;
+
+    /// How many calls [`ZoneAccess::list`] takes for a zone of this size; [`ZoneAccess::read`] takes one per name.
+    fn calls_to_list(&self, records: usize) -> usize;
+
+    /// The records of some names, read afresh.
+    async fn read(&self, names: &BTreeSet<Name>) -> Result<Vec<(Name, LiveRecord)>, ProviderError>;
+
+    /// One record by its identifier, whatever listings say.
+    async fn find(&self, id: &RecordId) -> Result<Option<(Name, LiveRecord)>, ProviderError> {
+        Ok(self.list().await?.into_iter().find(|(_, record)| record.id == *id))
+    }
+
+    /// Applies cleared changes and answers for each, in their order.
+    async fn apply(&self, cleared: &Cleared, progress: &Progress) -> Vec<Outcome>;
+}
+
+/// Called with the number of changes that are done.
+pub type Progress = dyn Fn(usize) + Send + Sync;
+
+/// What became of one change.
+#[derive(Debug)]
+pub enum Outcome {
+    /// It was applied, all of it.
+    Applied(Vec<Effect>),
+    /// The provider refused it, and nothing of it was applied.
+    Refused(ProviderError),
+    /// It may have been applied, in part or in whole: the zone must be read before anything is repeated.
+    Unknown(ProviderError),
+    /// It was not sent, because of an error that concerns more than this change.
+    NotSent(ProviderError),
+}
+
+/// What one edit did to the zone.
+#[derive(Debug, Clone)]
+pub struct Effect {
+    /// The name.
+    pub name: Name,
+    /// What was there before and is no more.
+    pub removed: Option<(Rdata, RecordId)>,
+    /// What is there now.
+    pub written: Option<LiveRecord>,
+}
+
+// === impl Effect ===
+
+impl Effect {
+    /// What an edit did, given the id under which its record is stored now.
+    pub fn of(edit: &Edit, id: RecordId) -> Self {
+        Self {
+            name: edit.name().clone(),
+            removed: edit.before().map(|before| (before.rdata.clone(), before.id.clone())),
+            written: edit.after().map(|after| after.written(id)),
+        }
+    }
+
+    /// Carries the effect over to a cached zone.
+    pub fn patch(self, live: &mut Live) {
+        if let Some((rdata, id)) = self.removed {
+            live.remove(&self.name, &rdata, &id);
+        }
+        if let Some(record) = self.written {
+            live.insert(self.name, record);
+        }
+    }
+}
+
+// === impl Outcome ===
+
+impl Outcome {
+    /// The error, unless it was applied.
+    pub fn error(&self) -> Option<&ProviderError> {
+        match self {
+            Self::Applied(_) => None,
+            Self::Refused(error) | Self::Unknown(error) | Self::NotSent(error) => Some(error),
+        }
+    }
+}
+
+/// A short name for a change in errors and logs.
+pub fn describe(change: &Change) -> String {
+    format!("{} {}", change.name, change.rtype)
+}

@@ -1,0 +1,149 @@
+//! A zone in memory: the simplest provider there is, for tests of everything around it.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use async_trait::async_trait;
+use zonekeeper_kernel::{
+    capability::Capabilities,
+    guard::Cleared,
+    name::Name,
+    record::{LiveRecord, RecordId},
+};
+
+use crate::{Effect, Outcome, Progress, Provider, ProviderError, ZoneAccess};
+
+/// Zones in memory.
+#[derive(Debug, Clone, Default)]
+pub struct Memory {
+    zones: Arc<Mutex<BTreeMap<Name, Arc<MemoryZone>>>>,
+}
+
+/// One zone in memory.
+#[derive(Debug)]
+pub struct MemoryZone {
+    capabilities: Capabilities,
+    comment_limit: Option<usize>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    records: Vec<(Name, LiveRecord)>,
+    last_id: u64,
+}
+
+// === impl Memory ===
+
+impl Memory {
+    /// Adds an empty zone.
+    pub fn add(&self, domain: Name, capabilities: Capabilities, comment_limit: Option<usize>) -> Arc<MemoryZone> {
+        let zone = Arc::new(MemoryZone { capabilities, comment_limit, state: Mutex::default() });
+        lock(&self.zones).insert(domain, zone.clone());
+        zone
+    }
+}
+
+#[async_trait]
+impl Provider for Memory {
+    async fn open(&self, domain: &Name, _id: Option<&str>) -> Result<Arc<dyn ZoneAccess>, ProviderError> {
+        match lock(&self.zones).get(domain) {
+            Some(zone) => Ok(zone.clone()),
+            None => Err(ProviderError::ZoneNotFound { message: format!("zone {domain} is not in memory") }),
+        }
+    }
+}
+
+// === impl MemoryZone ===
+
+impl MemoryZone {
+    /// Adds a record behind everybody's back.
+    pub fn seed(&self, name: Name, mut record: LiveRecord) -> RecordId {
+        let mut state = lock(&self.state);
+        record.id = state.next_id();
+        let id = record.id.clone();
+        state.records.push((name, record));
+        id
+    }
+}
+
+#[async_trait]
+impl ZoneAccess for MemoryZone {
+    fn id(&self) -> &str {
+        ""
+    }
+
+    fn name_servers(&self) -> &[String] {
+        &[]
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        self.capabilities.clone()
+    }
+
+    fn comment_limit(&self) -> Option<usize> {
+        self.comment_limit
+    }
+
+    async fn list(&self) -> Result<Vec<(Name, LiveRecord)>, ProviderError> {
+        Ok(lock(&self.state).records.clone())
+    }
+
+    fn calls_to_list(&self, _records: usize) -> usize {
+        1
+    }
+
+    async fn read(&self, names: &BTreeSet<Name>) -> Result<Vec<(Name, LiveRecord)>, ProviderError> {
+        let state = lock(&self.state);
+        Ok(state.records.iter().filter(|(name, _)| names.contains(name)).cloned().collect())
+    }
+
+    async fn apply(&self, cleared: &Cleared, progress: &Progress) -> Vec<Outcome> {
+        let mut state = lock(&self.state);
+        let mut outcomes = Vec::new();
+        for change in cleared.changes() {
+            let effects: Vec<Effect> = change
+                .edits
+                .iter()
+                .map(|edit| {
+                    let id = match edit.before() {
+                        Some(before) => before.id.clone(),
+                        None => state.next_id(),
+                    };
+                    let effect = Effect::of(edit, id);
+                    state.carry_out(&effect);
+                    effect
+                })
+                .collect();
+            outcomes.push(Outcome::Applied(effects));
+            progress(outcomes.len());
+        }
+        outcomes
+    }
+}
+
+// === impl State ===
+
+impl State {
+    fn next_id(&mut self) -> RecordId {
+        self.last_id += 1;
+        RecordId(self.last_id.to_string().into())
+    }
+
+    fn carry_out(&mut self, effect: &Effect) {
+        if let Some((rdata, id)) = &effect.removed {
+            self.records.retain(|(name, record)| {
+                !(*name == effect.name && record.id == *id && record.rdata == *rdata)
+            });
+        }
+        if let Some(record) = &effect.written {
+            self.records.push((effect.name.clone(), record.clone()));
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

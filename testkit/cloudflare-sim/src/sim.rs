@@ -1,0 +1,181 @@
+//! The handle that tests hold: starts a server, arranges its state, looks at what happened.
+
+use std::{net::SocketAddr, sync::Arc, time::Duration};
+
+use anyhow::Context;
+use serde_json::Value;
+use tokio::{net::TcpListener, sync::watch};
+
+use crate::{
+    api::BASE,
+    config::{Config, Plan},
+    error::{Failure, Outcome},
+    fault::{Fault, FaultPlan},
+    http::{self, Shared, lock},
+    journal::Entry,
+    knobs::Knobs,
+    name,
+    record::Access,
+    token::TokenGrant,
+    world::{ACCOUNT, World},
+};
+
+/// Cheap to clone; the server stops when the last handle drops.
+#[derive(Clone)]
+pub struct Sim {
+    world: Shared,
+    address: SocketAddr,
+    /// The server runs for as long as this sender lives and says nothing.
+    stop: Arc<watch::Sender<()>>,
+}
+
+impl Sim {
+    pub async fn start(config: Config) -> anyhow::Result<Self> {
+        let listener = TcpListener::bind(config.listen)
+            .await
+            .with_context(|| format!("listening on {}", config.listen))?;
+        let address = listener.local_addr().context("reading the address listened on")?;
+        let world = World::new(&config).context("opening the journal file")?;
+        let world: Shared = Arc::new(std::sync::Mutex::new(world));
+        let (stop, stopped) = watch::channel(());
+        tokio::spawn(http::serve(listener, world.clone(), stopped));
+        Ok(Self { world, address, stop: Arc::new(stop) })
+    }
+
+    /// Closes the listener and every connection, whoever else holds a handle.
+    pub fn shutdown(&self) {
+        let _ = self.stop.send(());
+    }
+
+    pub fn base_url(&self) -> String {
+        format!("http://{}{BASE}", self.address)
+    }
+
+    /// Where `/sim/v1` lives.
+    pub fn origin(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// The account that owns the zones made here.
+    pub fn account(&self) -> &'static str {
+        ACCOUNT
+    }
+
+    /// Creates an active zone and returns its id; the id of the existing one if there is one.
+    pub fn zone(&self, name: &str, plan: Plan) -> String {
+        let mut world = lock(&self.world);
+        let name = name::zone_name(name).unwrap_or_else(|| name.to_owned());
+        let existing = world.zones.values().find(|zone| zone.name == name).map(|zone| zone.id.clone());
+        existing.unwrap_or_else(|| world.create_zone(name, plan, "active", ACCOUNT.to_owned()))
+    }
+
+    pub fn token(&self, grant: TokenGrant) -> String {
+        lock(&self.world).issue(grant)
+    }
+
+    /// Makes a token of the caller's choice valid; false if it isn't shaped like one.
+    pub fn accept_token(&self, token: &str, grant: TokenGrant) -> bool {
+        let is_token = crate::auth::is_token(token);
+        if is_token {
+            lock(&self.world).accept(token.to_owned(), grant);
+        }
+        is_token
+    }
+
+    /// The global API key of a user, with all rights.
+    pub fn api_key(&self, email: &str) -> String {
+        let mut world = lock(&self.world);
+        let key = world.ids.key();
+        world.keys.insert(email.to_owned(), key.clone());
+        key
+    }
+
+    /// Adds a record behind the API's back, validated as POST does; panics where POST would refuse.
+    #[track_caller]
+    pub fn seed(&self, zone_id: &str, record: Value) -> String {
+        arranged("seeding", lock(&self.world).seed(zone_id, &record, Access::Writable))
+    }
+
+    /// The same, for a record that Cloudflare manages itself.
+    #[track_caller]
+    pub fn seed_read_only(&self, zone_id: &str, record: Value) -> String {
+        arranged("seeding", lock(&self.world).seed(zone_id, &record, Access::ReadOnly))
+    }
+
+    /// Merges a patch into a record behind the API's back; panics where PATCH would refuse.
+    #[track_caller]
+    pub fn edit(&self, zone_id: &str, record_id: &str, patch: Value) {
+        arranged("editing", lock(&self.world).edit(zone_id, record_id, &patch));
+    }
+
+    /// Deletes a record behind the API's back; panics if there is none.
+    #[track_caller]
+    pub fn remove(&self, zone_id: &str, record_id: &str) {
+        arranged("removing", lock(&self.world).remove(zone_id, record_id));
+    }
+
+    /// As GET shows them, by (name, type, content).
+    pub fn records(&self, zone_id: &str) -> Vec<Value> {
+        lock(&self.world).records(zone_id)
+    }
+
+    /// What the next scan of a zone finds.
+    pub fn discoverable(&self, zone_id: &str, records: Vec<Value>) {
+        if let Some(zone) = lock(&self.world).zones.get_mut(zone_id) {
+            zone.discoverable = records;
+        }
+    }
+
+    pub fn journal(&self) -> Vec<Entry> {
+        self.journal_since(0)
+    }
+
+    /// Entries after this sequence number.
+    pub fn journal_since(&self, sequence: u64) -> Vec<Entry> {
+        let world = lock(&self.world);
+        world.journal.since(sequence, &world.knobs)
+    }
+
+    pub fn last_sequence(&self) -> u64 {
+        lock(&self.world).journal.last_sequence()
+    }
+
+    /// Requests of clients so far, those that a fault swallowed included.
+    pub fn requests(&self) -> usize {
+        lock(&self.world).requests
+    }
+
+    /// The same, without GET.
+    pub fn writes(&self) -> usize {
+        lock(&self.world).writes
+    }
+
+    /// Replaces the fault plan; all counts start again.
+    pub fn faults(&self, plan: Vec<Fault>) {
+        lock(&self.world).faults = FaultPlan::new(plan);
+    }
+
+    pub fn knobs(&self, knobs: Knobs) {
+        lock(&self.world).set_knobs(knobs);
+    }
+
+    /// Changes the limit and forgets what was counted and blocked.
+    pub fn rate_limit(&self, limit: u32, window: Duration) {
+        lock(&self.world).rate = crate::rate::RateLimit::new(limit, window);
+    }
+
+    /// Moves the simulator's clock: rate windows pass, tokens expire.
+    pub fn advance(&self, time: Duration) {
+        lock(&self.world).clock.skip(time);
+    }
+}
+
+/// A test that can't arrange its state is wrong and should say where.
+#[track_caller]
+#[allow(clippy::panic, reason = "a mistake in the test itself, reported at its own line")]
+fn arranged<T>(act: &str, outcome: Outcome<T>) -> T {
+    match outcome {
+        Ok(value) => value,
+        Err(Failure { errors, .. }) => panic!("{act}: {errors:?}"),
+    }
+}

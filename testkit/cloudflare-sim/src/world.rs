@@ -1,0 +1,158 @@
+//! The whole state of a simulator, behind one lock.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
+
+use jiff::Timestamp;
+use serde_json::{Map, Value};
+
+use crate::{
+    clock::{Clock, Ids},
+    config::{Config, Plan},
+    error::{Failure, Outcome},
+    fault::FaultPlan,
+    journal::{EntryKind, Journal, Line},
+    knobs::{Knobs, UnknownZone},
+    rate::RateLimit,
+    record::{Access, Record},
+    token::{TokenGrant, TokenOwner},
+    write::{self, Quota},
+    zone::{Dnssec, Records, Zone},
+};
+
+/// The account of zones that tests create.
+pub const ACCOUNT: &str = "a0000000000000000000000000000001";
+
+pub struct World {
+    pub clock: Clock,
+    pub ids: Ids,
+    pub knobs: Knobs,
+    pub zones: BTreeMap<String, Zone>,
+    /// By token; the id is what `verify` shows.
+    pub tokens: HashMap<String, (String, TokenGrant)>,
+    /// By email.
+    pub keys: HashMap<String, String>,
+    pub journal: Journal,
+    pub faults: FaultPlan,
+    pub rate: RateLimit,
+    pub requests: usize,
+    pub writes: usize,
+}
+
+impl World {
+    pub fn new(config: &Config) -> std::io::Result<Self> {
+        Ok(Self {
+            clock: Clock::start(),
+            ids: Ids::new(config.seed),
+            knobs: config.knobs,
+            zones: BTreeMap::new(),
+            tokens: HashMap::new(),
+            keys: HashMap::new(),
+            journal: Journal::open(config.journal_file.as_deref(), config.journal_capacity)?,
+            faults: FaultPlan::default(),
+            rate: RateLimit::new(config.rate_limit, config.rate_window),
+            requests: 0,
+            writes: 0,
+        })
+    }
+
+    /// `name` is lower-case and Punycode.
+    pub fn create_zone(&mut self, name: String, plan: Plan, status: &'static str, account: String) -> String {
+        let id = self.ids.id();
+        let now = self.clock.tick();
+        let activated_on: Option<Timestamp> = (status == "active").then_some(now);
+        let zone = Zone {
+            id: id.clone(),
+            name,
+            plan,
+            status,
+            kind: "full".into(),
+            paused: false,
+            vanity_name_servers: Vec::new(),
+            account,
+            created_on: now,
+            modified_on: now,
+            activated_on,
+            dnssec: Dnssec::default(),
+            settings: Map::new(),
+            custom_hostnames: BTreeMap::new(),
+            regional_hostnames: BTreeMap::new(),
+            discoverable: Vec::new(),
+            unreviewed: Vec::new(),
+            records: Records::default(),
+        };
+        self.zones.insert(id.clone(), zone);
+        id
+    }
+
+    pub fn zone(&mut self, id: &str) -> Outcome<&mut Zone> {
+        let knob = self.knobs.unknown_zone;
+        self.zones.get_mut(id).ok_or_else(|| match knob {
+            UnknownZone::Forbidden => Failure::forbidden(),
+            UnknownZone::NotFound => Failure::service(404, 1001, "Invalid zone identifier"),
+        })
+    }
+
+    pub fn issue(&mut self, grant: TokenGrant) -> String {
+        let token = match grant.owner {
+            TokenOwner::User => self.ids.token(40),
+            TokenOwner::Account => format!("cfat_{}", self.ids.token(35)),
+        };
+        self.accept(token.clone(), grant);
+        token
+    }
+
+    /// Makes a token of the caller's choice valid.
+    pub fn accept(&mut self, token: String, grant: TokenGrant) {
+        let id = self.ids.id();
+        self.tokens.insert(token, (id, grant));
+    }
+
+    pub fn set_knobs(&mut self, knobs: Knobs) {
+        self.knobs = knobs;
+        self.zones.values_mut().for_each(|zone| zone.records.rerender());
+    }
+
+    // Changes behind the API's back: validated as the API would, without quota, auth or faults.
+
+    pub fn seed(&mut self, zone: &str, record: &Value, access: Access) -> Outcome<String> {
+        let body = record.as_object().ok_or_else(Failure::not_json)?;
+        let mut effects = Vec::new();
+        let created = write::create(self, zone, body, Quota::Ignored, &mut effects)?;
+        let id = created.id.clone();
+        if access == Access::ReadOnly {
+            let managed = Arc::new(Record { access, ..created.rerendered() });
+            let zone = self.zone(zone)?;
+            zone.records.set(&id, Some(managed.clone()));
+            effects[0].after = Some(managed);
+        }
+        self.journal.append(Line::outside(EntryKind::Seed, effects), &self.knobs);
+        Ok(id)
+    }
+
+    pub fn edit(&mut self, zone: &str, record: &str, patch: &Value) -> Outcome<()> {
+        let body = patch.as_object().ok_or_else(Failure::not_json)?;
+        let mut effects = Vec::new();
+        write::patch(self, zone, record, body, &mut effects)?;
+        self.journal.append(Line::outside(EntryKind::Outside, effects), &self.knobs);
+        Ok(())
+    }
+
+    pub fn remove(&mut self, zone: &str, record: &str) -> Outcome<()> {
+        let mut effects = Vec::new();
+        write::existing(self, zone, record)?;
+        self.zone(zone)?.change(record, None, &mut effects);
+        self.journal.append(Line::outside(EntryKind::Outside, effects), &self.knobs);
+        Ok(())
+    }
+
+    /// As GET shows them, by (name, type, content).
+    pub fn records(&mut self, zone: &str) -> Vec<Value> {
+        let Some(zone) = self.zones.get_mut(zone) else { return Vec::new() };
+        let mut records = zone.records.ordered().as_ref().clone();
+        records.sort_by(|a, b| (&a.name, a.kind.name, &a.content).cmp(&(&b.name, b.kind.name, &b.content)));
+        records.iter().map(|record| record.value(&self.knobs)).collect()
+    }
+}

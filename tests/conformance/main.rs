@@ -1,0 +1,2 @@
+//! placeholder
+#[test] fn x(){}

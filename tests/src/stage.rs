@@ -1,0 +1,194 @@
+//! A zone on each provider, worked on as the program does it.
+
+use std::{sync::Arc, time::Duration};
+
+use cloudflare_sim::{Config, Plan as SimPlan, Sim, TokenGrant};
+use secrecy::SecretString;
+use serde_json::Value;
+use zonekeeper::zone::{Pass, Settings, Waiting, ZoneWorker};
+use zonekeeper_kernel::{
+    capability::Capabilities,
+    claim::Known,
+    guard::{Approval, Limits},
+    holder::OwnerId,
+    marker::{Form, Registry, comment::CommentForm, key::MarkerKeys, txt::TxtForm},
+    name::Name,
+    plan::Evidence,
+    record::{LiveRecord, Record},
+    zone::Rules,
+};
+use zonekeeper_providers::{
+    Provider, ProviderError, ZoneAccess,
+    builtin::{Authority, Builtin},
+    cloudflare::{self, Cloudflare, budget::{Budgets, Rate}},
+    memory::Memory,
+};
+
+use crate::wish::{Wish, desired};
+
+/// The zone of every test.
+pub const DOMAIN: &str = "example.com";
+
+/// Where ownership is remembered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Marks {
+    Comment,
+    Txt,
+    None,
+}
+
+/// A zone, its provider and its worker.
+pub struct Stage {
+    pub access: Arc<dyn ZoneAccess>,
+    pub marks: Marks,
+    pub worker: ZoneWorker,
+    pub rules: Rules,
+    pub limits: Option<Limits>,
+}
+
+/// The simulator with one zone in it.
+#[derive(Clone)]
+pub struct AtCloudflare {
+    pub sim: Sim,
+    pub zone: String,
+    pub token: String,
+    pub batch_limit: Option<usize>,
+}
+
+/// The domain as a name.
+pub fn domain() -> Name {
+    Name::parse(DOMAIN).expect("a valid name")
+}
+
+/// How the stages of all tests remember ownership.
+pub fn registry(marks: Marks, comment_limit: Option<usize>) -> Registry {
+    let form = match marks {
+        Marks::Comment => Form::Comment(CommentForm { limit: comment_limit.unwrap_or(100) }),
+        Marks::Txt => Form::Txt(TxtForm::default()),
+        Marks::None => Form::None,
+    };
+    Registry {
+        domain: domain(),
+        owner: OwnerId::new("test-owner"),
+        take_over_from: Vec::new(),
+        keys: MarkerKeys::new(Some(b"marker key"), None),
+        form,
+    }
+}
+
+impl AtCloudflare {
+    /// A zone without records on a plan.
+    pub async fn start(plan: SimPlan) -> Self {
+        let sim = Sim::start(Config { journal_capacity: 10_000, ..Config::unlimited() }).await.expect("the simulator starts");
+        let zone = sim.zone(DOMAIN, plan);
+        let token = sim.token(TokenGrant::full());
+        Self { sim, zone, token, batch_limit: None }
+    }
+
+    pub fn provider(&self) -> Cloudflare {
+        let settings = cloudflare::Settings {
+            base_url: self.sim.base_url(),
+            rate: Rate { requests: 10_000_000, window: Duration::from_secs(1) },
+            batch_limit: self.batch_limit,
+            read_tries: 1,
+            ..cloudflare::Settings::new(SecretString::from(self.token.clone()))
+        };
+        Cloudflare::new(settings, &Budgets::default()).expect("valid settings")
+    }
+
+    pub async fn stage(&self, marks: Marks) -> Stage {
+        let access = self.provider().open(&domain(), None).await.expect("the zone exists");
+        Stage::new(access, marks)
+    }
+
+    /// Records as GET shows them, without what changes from run to run.
+    pub fn contents(&self) -> Vec<Value> {
+        let mut records = self.sim.records(&self.zone);
+        for record in &mut records {
+            let fields = record.as_object_mut().expect("records are objects");
+            for volatile in ["id", "created_on", "modified_on", "comment_modified_on", "tags_modified_on"] {
+                fields.remove(volatile);
+            }
+        }
+        records.sort_by_key(Value::to_string);
+        records
+    }
+}
+
+impl Stage {
+    pub fn new(access: Arc<dyn ZoneAccess>, marks: Marks) -> Self {
+        let (rules, limits) = (Rules::default(), None);
+        let worker = ZoneWorker::new(access.clone(), settings(&*access, marks, &rules, limits));
+        Self { access, marks, worker, rules, limits }
+    }
+
+    pub async fn memory(marks: Marks, capabilities: Capabilities) -> Self {
+        let memory = Memory::default();
+        let limit = (marks == Marks::Comment).then_some(500);
+        memory.add(domain(), capabilities, limit);
+        Self::new(memory.open(&domain(), None).await.expect("just added"), marks)
+    }
+
+    pub async fn builtin() -> (Builtin, Self) {
+        let builtin = Builtin::bind("127.0.0.1:0".parse().expect("an address"), Vec::new()).await.expect("a free port");
+        builtin.declare(domain(), Authority::default_for(&domain()));
+        let access = builtin.open(&domain(), None).await.expect("just declared");
+        (builtin, Self::new(access, Marks::None))
+    }
+
+    /// A worker that starts anew, as after a crash.
+    pub fn restart(&mut self) {
+        self.worker =
+            ZoneWorker::new(self.access.clone(), settings(&*self.access, self.marks, &self.rules, self.limits));
+    }
+
+    /// One pass for these wishes, as the whole wish of a folder.
+    pub async fn sync(&mut self, wishes: &[Wish]) -> Result<Pass, ProviderError> {
+        self.sync_approved(wishes, &Approval::None).await
+    }
+
+    pub async fn sync_approved(&mut self, wishes: &[Wish], approval: &Approval) -> Result<Pass, ProviderError> {
+        self.sync_waiting(wishes, approval, Waiting::UpTo(Duration::from_secs(5))).await
+    }
+
+    /// One pass that ends at the first trouble, as a crash would end it.
+    pub async fn sync_once(&mut self, wishes: &[Wish]) -> Result<Pass, ProviderError> {
+        self.sync_waiting(wishes, &Approval::None, Waiting::Never).await
+    }
+
+    async fn sync_waiting(
+        &mut self,
+        wishes: &[Wish],
+        approval: &Approval,
+        waiting: Waiting,
+    ) -> Result<Pass, ProviderError> {
+        let desired = desired(&domain(), self.worker.capabilities(), wishes);
+        self.worker.pass(&desired, &Evidence::Complete, approval, waiting, &|_| {}).await
+    }
+
+    /// All records, sorted, ids aside.
+    pub async fn records(&self) -> Vec<Record> {
+        let records: Vec<(Name, LiveRecord)> = self.access.list().await.expect("listing works");
+        let mut records: Vec<Record> = records.into_iter().map(|(name, record)| record.at(&name)).collect();
+        records.sort();
+        records
+    }
+
+    /// The values of one set, without markers.
+    pub async fn values(&self, name: &str, rtype: &str) -> Vec<String> {
+        let name = Name::parse_under(name, &domain()).expect("a test's name");
+        let records = self.records().await;
+        let of_set = records.iter().filter(|record| record.name == name && record.rdata.rtype().to_string() == rtype);
+        of_set.map(|record| record.rdata.to_string()).collect()
+    }
+}
+
+fn settings(access: &dyn ZoneAccess, marks: Marks, rules: &Rules, limits: Option<Limits>) -> Settings {
+    Settings {
+        identity: "test".into(),
+        registry: registry(marks, access.comment_limit()),
+        rules: rules.clone(),
+        limits,
+        known: if marks == Marks::None { Known::Everything } else { Known::Nothing },
+    }
+}
