@@ -24,7 +24,7 @@ use zonekeeper_providers::{
     memory::Memory,
 };
 
-use crate::wish::{Wish, desired};
+use crate::wish::{Wish, desired, place};
 
 /// The zone of every test.
 pub const DOMAIN: &str = "example.com";
@@ -44,6 +44,7 @@ pub struct Stage {
     pub worker: ZoneWorker,
     pub rules: Rules,
     pub limits: Option<Limits>,
+    pub registry: Registry,
 }
 
 /// The simulator with one zone in it.
@@ -118,8 +119,9 @@ impl AtCloudflare {
 impl Stage {
     pub fn new(access: Arc<dyn ZoneAccess>, marks: Marks) -> Self {
         let (rules, limits) = (Rules::default(), None);
-        let worker = ZoneWorker::new(access.clone(), settings(&*access, marks, &rules, limits));
-        Self { access, marks, worker, rules, limits }
+        let registry = registry(marks, access.comment_limit());
+        let worker = ZoneWorker::new(access.clone(), settings(&registry, marks, &rules, limits));
+        Self { access, marks, worker, rules, limits, registry }
     }
 
     pub async fn memory(marks: Marks, capabilities: Capabilities) -> Self {
@@ -136,10 +138,18 @@ impl Stage {
         (builtin, Self::new(access, Marks::None))
     }
 
-    /// A worker that starts anew, as after a crash.
+    /// A worker that starts anew, as after a crash; rules, limits and registry count from then on.
     pub fn restart(&mut self) {
         self.worker =
-            ZoneWorker::new(self.access.clone(), settings(&*self.access, self.marks, &self.rules, self.limits));
+            ZoneWorker::new(self.access.clone(), settings(&self.registry, self.marks, &self.rules, self.limits));
+    }
+
+    /// Another installation of Zonekeeper that works on the same zone.
+    pub fn of_owner(&self, owner: &str) -> Self {
+        let mut other = Self::new(self.access.clone(), self.marks);
+        other.registry.owner = OwnerId::new(owner);
+        other.restart();
+        other
     }
 
     /// One pass for these wishes, as the whole wish of a folder.
@@ -176,17 +186,17 @@ impl Stage {
 
     /// The values of one set, without markers.
     pub async fn values(&self, name: &str, rtype: &str) -> Vec<String> {
-        let name = Name::parse_under(name, &domain()).expect("a test's name");
+        let name = place(name, &domain());
         let records = self.records().await;
         let of_set = records.iter().filter(|record| record.name == name && record.rdata.rtype().to_string() == rtype);
         of_set.map(|record| record.rdata.to_string()).collect()
     }
 }
 
-fn settings(access: &dyn ZoneAccess, marks: Marks, rules: &Rules, limits: Option<Limits>) -> Settings {
+fn settings(registry: &Registry, marks: Marks, rules: &Rules, limits: Option<Limits>) -> Settings {
     Settings {
         identity: "test".into(),
-        registry: registry(marks, access.comment_limit()),
+        registry: registry.clone(),
         rules: rules.clone(),
         limits,
         known: if marks == Marks::None { Known::Everything } else { Known::Nothing },

@@ -24,10 +24,15 @@ pub struct Wish {
 
 /// A wanted set; its name is relative to the zone.
 pub fn want<const N: usize>(rtype: &str, name: &str, values: [&str; N]) -> Wish {
+    want_all(rtype, name, values.map(str::to_owned))
+}
+
+/// A wanted set of as many values as there are.
+pub fn want_all(rtype: &str, name: &str, values: impl IntoIterator<Item = String>) -> Wish {
     Wish {
         name: name.into(),
         rtype: rtype.into(),
-        values: values.map(str::to_owned).into(),
+        values: values.into_iter().collect(),
         ttl: None,
         attributes: Attributes::default(),
         comment: None,
@@ -57,6 +62,11 @@ impl Wish {
         self
     }
 
+    pub fn ipv4_only(mut self) -> Self {
+        self.attributes.ipv4_only = true;
+        self
+    }
+
     pub fn comment(mut self, comment: &str) -> Self {
         self.comment = Some(comment.into());
         self
@@ -77,7 +87,7 @@ impl Wish {
 pub fn desired(domain: &Name, capabilities: &Capabilities, wishes: &[Wish]) -> Desired {
     let mut desired = Desired::default();
     for wish in wishes {
-        let name = Name::parse_under(&wish.name, domain).expect("a test's name");
+        let name = place(&wish.name, domain);
         let rtype = wish.rtype.parse().expect("a test's type");
         let holder = wish.holder.clone().unwrap_or_else(|| {
             Holder::new("recordset", "default", &format!("{}-{}", wish.name, wish.rtype).to_lowercase())
@@ -88,6 +98,7 @@ pub fn desired(domain: &Name, capabilities: &Capabilities, wishes: &[Wish]) -> D
             .map(|text| Wanted { rdata: Rdata::parse(rtype, text).expect("a test's value"), holder: holder.clone() })
             .collect();
         values.sort();
+        values.dedup();
         let mut set = DesiredSet {
             rtype,
             values: Values::Known(values),
@@ -101,4 +112,12 @@ pub fn desired(domain: &Name, capabilities: &Capabilities, wishes: &[Wish]) -> D
         desired.insert(name, set);
     }
     desired
+}
+
+/// A test's name: relative to the zone, or absolute where it ends in the zone's domain and a dot.
+pub fn place(text: &str, domain: &Name) -> Name {
+    match Name::parse(text) {
+        Ok(name) if text.ends_with('.') && name.is_within(domain) => name,
+        Ok(_) | Err(_) => Name::parse_under(text, domain).expect("a test's name"),
+    }
 }

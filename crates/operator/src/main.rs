@@ -1,1 +1,30 @@
-fn main() {}
+//! The `zonekeeper` binary.
+
+use std::process::ExitCode;
+
+use clap::{Parser, error::ErrorKind};
+use tracing_subscriber::EnvFilter;
+use zonekeeper::commands::Cli;
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            let is_answer = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
+            // Nobody is left to tell if this fails too. Exit code 2 means changes, so a wrong call is 1.
+            let _ = error.print();
+            return if is_answer { ExitCode::SUCCESS } else { ExitCode::from(1) };
+        }
+    };
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn"));
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    match cli.run().await {
+        Ok(ending) => ending.into(),
+        Err(error) => {
+            let chain: Vec<String> = error.chain().map(ToString::to_string).collect();
+            eprintln!("error: {}", chain.join(": "));
+            ExitCode::from(1)
+        }
+    }
+}

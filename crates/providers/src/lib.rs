@@ -57,11 +57,11 @@ pub trait ZoneAccess: Debug + Send + Sync {
     }
 
     /// Applies cleared changes and answers for each, in their order.
-    async fn apply(&self, cleared: &Cleared, progress: &Progress) -> Vec<Outcome>;
+    async fn apply(&self, cleared: &Cleared, progress: &Progress<'_>) -> Vec<Outcome>;
 }
 
 /// Called with the number of changes that are done.
-pub type Progress = dyn Fn(usize) + Send + Sync;
+pub type Progress<'a> = dyn Fn(usize) + Send + Sync + 'a;
 
 /// What became of one change.
 #[derive(Debug)]

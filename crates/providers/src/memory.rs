@@ -100,7 +100,7 @@ impl ZoneAccess for MemoryZone {
         Ok(state.records.iter().filter(|(name, _)| names.contains(name)).cloned().collect())
     }
 
-    async fn apply(&self, cleared: &Cleared, progress: &Progress) -> Vec<Outcome> {
+    async fn apply(&self, cleared: &Cleared, progress: &Progress<'_>) -> Vec<Outcome> {
         let mut state = lock(&self.state);
         let mut outcomes = Vec::new();
         for change in cleared.changes() {

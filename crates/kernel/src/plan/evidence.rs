@@ -14,11 +14,13 @@ use crate::{
 pub enum Evidence {
     /// A folder that parsed completely: it is the whole wish of its owner id.
     Complete,
+    /// The same, but these holders are there and could not be understood or served: theirs stays.
+    CompleteBut(Seen),
     /// What was seen in a cluster.
     Seen(Seen),
 }
 
-/// Holders that were seen deleted, or read and found to want something else.
+/// Some holders, found by their name or by its hash.
 #[derive(Debug, Clone, Default)]
 pub struct Seen {
     holders: BTreeSet<Holder>,
@@ -36,18 +38,39 @@ pub struct Settled {
 impl Evidence {
     /// Evidence from a cluster: these holders are gone, or want something else.
     pub fn seen(holders: impl IntoIterator<Item = Holder>) -> Self {
-        let holders: BTreeSet<Holder> = holders.into_iter().collect();
-        let hashes = holders.iter().map(Holder::hash).collect();
-        Self::Seen(Seen { holders, hashes })
+        Self::Seen(Seen::new(holders))
+    }
+
+    /// Evidence from a folder in which these holders are there without a wish that can be carried out.
+    pub fn complete_but(holders: impl IntoIterator<Item = Holder>) -> Self {
+        let unclear = Seen::new(holders);
+        if unclear.holders.is_empty() { Self::Complete } else { Self::CompleteBut(unclear) }
     }
 
     /// Whether a record held by `holder` may go.
     pub fn releases(&self, holder: &HolderRef) -> bool {
-        match (self, holder) {
-            (Self::Complete, _) => true,
-            (Self::Seen(seen), HolderRef::Full(holder)) => seen.holders.contains(holder),
-            (Self::Seen(seen), HolderRef::Hash(hash)) => seen.hashes.contains(&**hash),
-            (Self::Seen(_), HolderRef::Nobody) => false,
+        match self {
+            Self::Complete => true,
+            Self::CompleteBut(unclear) => !unclear.contain(holder),
+            Self::Seen(seen) => seen.contain(holder),
+        }
+    }
+}
+
+// === impl Seen ===
+
+impl Seen {
+    fn new(holders: impl IntoIterator<Item = Holder>) -> Self {
+        let holders: BTreeSet<Holder> = holders.into_iter().collect();
+        let hashes = holders.iter().map(Holder::hash).collect();
+        Self { holders, hashes }
+    }
+
+    fn contain(&self, holder: &HolderRef) -> bool {
+        match holder {
+            HolderRef::Full(holder) => self.holders.contains(holder),
+            HolderRef::Hash(hash) => self.hashes.contains(&**hash),
+            HolderRef::Nobody => false,
         }
     }
 }

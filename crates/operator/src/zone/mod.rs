@@ -87,9 +87,11 @@ impl ZoneWorker {
         &self.cache
     }
 
-    /// Works by other settings from now on; what was read stays.
-    pub fn adjust(&mut self, settings: Settings) {
+    /// Works by other settings from now on; what was written is remembered.
+    pub fn adjust(&mut self, access: Arc<dyn ZoneAccess>, settings: Settings) {
         self.cache.reindex(settings.registry.marker_index());
+        self.capabilities = access.capabilities();
+        self.access = access;
         self.settings = settings;
     }
 

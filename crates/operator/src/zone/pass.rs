@@ -69,7 +69,7 @@ impl ZoneWorker {
         evidence: &Evidence,
         approval: &Approval,
         waiting: Waiting,
-        progress: &Progress,
+        progress: &Progress<'_>,
     ) -> Result<Pass, ProviderError> {
         let mut pass = Pass::default();
         let mut pause = Duration::from_millis(50);
@@ -122,7 +122,7 @@ impl ZoneWorker {
         evidence: &Evidence,
         approval: &Approval,
         round: u32,
-        progress: &Progress,
+        progress: &Progress<'_>,
     ) -> Result<Round, ProviderError> {
         self.observe().await?;
         pass.plan = self.plan(desired, evidence, Scope::Zone);

@@ -11,8 +11,12 @@ use crate::cloudflare::budget::{Budget, Purpose};
 
 /// How much of an answer that is not JSON is shown to a person.
 const EXCERPT: usize = 200;
+/// How much of one error's words is shown to a person.
+const LONGEST_MESSAGE: usize = 500;
 /// Cloudflare blocks for the rest of the window; without a header we can't know how long that is.
 const BLIND_WAIT: Duration = Duration::from_secs(60);
+/// A server that asks for more is asked again after this long: its window is 5 minutes.
+const LONGEST_WAIT: Duration = Duration::from_secs(3_600);
 
 /// A client for one credential.
 pub struct Client {
@@ -145,25 +149,16 @@ impl Client {
         }
         let response = builder.send().await.map_err(|error| self.transport(error))?;
         let status = response.status();
-        self.heed(status, response.headers());
-        let limited = (status == StatusCode::TOO_MANY_REQUESTS).then(|| retry_after(response.headers()));
-        let body = response.bytes().await.map_err(|error| self.transport(error))?;
-        match limited {
-            Some(after) => {
-                self.budget.block(after);
-                Err(Failure::RateLimited { after })
-            }
-            None => self.understand(status, &body),
+        if status == StatusCode::TOO_MANY_REQUESTS {
+            let after = retry_after(response.headers());
+            self.budget.block(after);
+            return Err(Failure::RateLimited { after });
         }
-    }
-
-    fn heed(&self, status: StatusCode, headers: &HeaderMap) {
-        let header = headers.get("ratelimit").and_then(|value| value.to_str().ok());
-        if let Some(header) = header
-            && status != StatusCode::TOO_MANY_REQUESTS
-        {
+        if let Some(header) = response.headers().get("ratelimit").and_then(|value| value.to_str().ok()) {
             self.budget.correct(header);
         }
+        let body = response.bytes().await.map_err(|error| self.transport(error))?;
+        self.understand(status, &body)
     }
 
     fn understand<T: DeserializeOwned>(&self, status: StatusCode, body: &[u8]) -> Result<Reply<T>, Failure> {
@@ -186,12 +181,14 @@ impl Client {
                 },
             };
         }
-        match serde_json::from_slice::<Errors>(body) {
-            Ok(Errors { errors }) => Err(self.refused(status, errors)),
-            Err(_) => Err(self.refused(
-                status,
-                Some(vec![ApiError { code: 0, message: self.excerpt(status, body), error_chain: Vec::new() }]),
-            )),
+        match (serde_json::from_slice::<Errors>(body), status) {
+            (Ok(Errors { errors }), _) => Err(self.refused(status, errors)),
+            (Err(_), StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN | StatusCode::PAYLOAD_TOO_LARGE) => {
+                let message = self.excerpt(status, body);
+                Err(self.refused(status, Some(vec![ApiError { code: 0, message, error_chain: Vec::new() }])))
+            }
+            // Not Cloudflare's words: something else answered in its place.
+            (Err(_), _) => Err(Failure::Lost { message: self.excerpt(status, body) }),
         }
     }
 
@@ -202,7 +199,7 @@ impl Client {
             flat.extend(std::iter::once(error).chain(chain));
         }
         for error in &mut flat {
-            error.message = self.scrub(&error.message);
+            error.message = self.scrub(&error.message).chars().take(LONGEST_MESSAGE).collect();
         }
         Failure::Refused { status: status.as_u16(), errors: flat }
     }
@@ -249,5 +246,5 @@ impl fmt::Debug for Client {
 
 fn retry_after(headers: &HeaderMap) -> Duration {
     let seconds = headers.get("retry-after").and_then(|value| value.to_str().ok()).and_then(|text| text.parse().ok());
-    seconds.map_or(BLIND_WAIT, Duration::from_secs)
+    seconds.map_or(BLIND_WAIT, |seconds| Duration::from_secs(seconds).min(LONGEST_WAIT))
 }

@@ -51,7 +51,12 @@ struct BatchReply {
 
 impl Batches<'_> {
     /// Applies changes and answers for each.
-    pub async fn apply(&self, changes: &[Change], progress: &Progress) -> Vec<Outcome> {
+    pub async fn apply(&self, changes: &[Change], progress: &Progress<'_>) -> Vec<Outcome> {
+        self.in_calls(changes, progress).await.0
+    }
+
+    /// Sends changes in as few calls as the limit allows.
+    async fn in_calls(&self, changes: &[Change], progress: &Progress<'_>) -> (Vec<Outcome>, Option<Stop>) {
         let mut outcomes: Vec<Outcome> = Vec::with_capacity(changes.len());
         while outcomes.len() < changes.len() {
             let rest = &changes[outcomes.len()..];
@@ -62,9 +67,10 @@ impl Batches<'_> {
             if let Some(Stop(error)) = stop {
                 let unsent = changes.len() - outcomes.len();
                 outcomes.extend((0..unsent).map(|_| Outcome::NotSent(error.clone())));
+                return (outcomes, Some(Stop(error)));
             }
         }
-        outcomes
+        (outcomes, None)
     }
 
     /// Sends some changes as one call, or as two halves where that is refused.
@@ -110,9 +116,12 @@ impl Batches<'_> {
                     (unsent, Some(Stop(error)))
                 }
                 Concern::BatchSize if changes.len() > 1 => {
-                    let learned = edits_in(changes).saturating_sub(1).min(SMALLEST_LIMIT).max(1);
+                    let learned = match edits_in(changes) {
+                        edits if edits > SMALLEST_LIMIT => SMALLEST_LIMIT,
+                        edits => (edits / 2).max(1),
+                    };
                     self.limit.fetch_min(learned, Ordering::Relaxed);
-                    self.halves(changes).await
+                    self.in_calls(changes, &|_| {}).await
                 }
                 Concern::OneChange | Concern::State | Concern::BatchSize => match changes {
                     [_] => (vec![Outcome::Refused(error)], None),

@@ -9,6 +9,9 @@ use std::{
 use sha2::{Digest, Sha256};
 use tokio::time::{Instant, sleep_until};
 
+/// Cloudflare's windows are shorter; what a header says beyond this is not believed.
+const LONGEST_RESET: Duration = Duration::from_secs(3_600);
+
 /// What a request is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
@@ -115,7 +118,7 @@ impl Budget {
             header.split(';').find_map(|part| part.trim().strip_prefix(key)?.strip_prefix('=')?.parse::<u64>().ok())
         };
         if let (Some(remaining), Some(seconds)) = (field("r"), field("t")) {
-            let until = Instant::now() + Duration::from_secs(seconds);
+            let until = Instant::now() + Duration::from_secs(seconds).min(LONGEST_RESET);
             lock(&self.state).remaining = Some((remaining as usize, until));
         }
     }

@@ -8,6 +8,9 @@ use zonekeeper_kernel::{
     record::{Attributes, LiveRecord, Record, RecordId, Ttl},
 };
 
+/// What one string of a TXT record holds.
+const LONGEST_STRING: usize = 255;
+
 /// A record as the API returns it.
 #[derive(Debug, Deserialize)]
 pub struct ApiRecord {
@@ -101,7 +104,7 @@ impl ApiRecord {
         let rtype: RecordType = self.rtype.parse().ok()?;
         let priority = self.priority.map(|number| format!("{}", number as u64));
         match shape(rtype) {
-            Shape::Content => Rdata::parse(rtype, &self.content).ok(),
+            Shape::Content => Rdata::parse(rtype, &self.content).ok().map(rejoined),
             Shape::PriorityAndContent => Rdata::parse(rtype, &format!("{} {}", priority?, self.content)).ok(),
             Shape::Data | Shape::PriorityAndData => {
                 let from_data = self.data.as_ref().and_then(|data| from_data(rtype, priority.as_deref(), data));
@@ -220,29 +223,57 @@ fn content(rdata: &Rdata) -> String {
 }
 
 fn quoted(rdata: &Rdata) -> String {
-    let (mut text, mut wire) = (String::new(), rdata.wire());
+    let strings = strings(rdata);
+    // A long text is cut every 255 bytes, perhaps within a character; Cloudflare cuts it itself (2026-11).
+    let (_, full) = strings.split_last().unwrap_or((&&[][..], &[]));
+    let joined = strings.concat();
+    let texts = texts_of(&strings).or_else(|| {
+        let is_cut = full.iter().all(|string| string.len() == LONGEST_STRING);
+        texts_of(&[&joined]).filter(|_| is_cut)
+    });
+    match texts {
+        Some(texts) => texts.iter().map(|text| format!("\"{}\"", escaped(text))).collect::<Vec<_>>().join(" "),
+        // Not text: only the escapes of the presentation format can carry it.
+        None => rdata.to_string(),
+    }
+}
+
+/// Undoes what Cloudflare did to a long text where it cut before a character instead of within it.
+fn rejoined(rdata: Rdata) -> Rdata {
+    let strings = strings(&rdata);
+    let is_cut = |pair: &[&[u8]]| {
+        let next = std::str::from_utf8(pair[1]).ok().and_then(|text| text.chars().next());
+        pair[0].len() + next.map_or(LONGEST_STRING, char::len_utf8) > LONGEST_STRING
+    };
+    if rdata.rtype() != RecordType::TXT || strings.len() < 2 || !strings.windows(2).all(is_cut) {
+        return rdata;
+    }
+    let mut wire = Vec::with_capacity(rdata.wire().len());
+    for string in strings.concat().chunks(LONGEST_STRING) {
+        wire.extend(u8::try_from(string.len()));
+        wire.extend(string);
+    }
+    Rdata::from_wire(RecordType::TXT, &wire).unwrap_or(rdata)
+}
+
+fn strings(rdata: &Rdata) -> Vec<&[u8]> {
+    let (mut strings, mut wire) = (Vec::new(), rdata.wire());
     while let Some((length, rest)) = wire.split_first() {
         let Some((string, tail)) = rest.split_at_checked(usize::from(*length)) else { break };
-        match std::str::from_utf8(string) {
-            Ok(string) if !string.contains(|c: char| c.is_ascii_control()) => {
-                if !text.is_empty() {
-                    text.push(' ');
-                }
-                text.push('"');
-                for character in string.chars() {
-                    if matches!(character, '"' | '\\') {
-                        text.push('\\');
-                    }
-                    text.push(character);
-                }
-                text.push('"');
-            }
-            // Not text: only the escapes of the presentation format can carry it.
-            Ok(_) | Err(_) => return rdata.to_string(),
-        }
+        strings.push(string);
         wire = tail;
     }
-    text
+    strings
+}
+
+/// The strings as texts, if all of them are.
+fn texts_of<'a>(strings: &[&'a [u8]]) -> Option<Vec<&'a str>> {
+    let is_text = |text: &&str| !text.contains(|c: char| c.is_ascii_control());
+    strings.iter().map(|string| std::str::from_utf8(string).ok().filter(is_text)).collect()
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('"', "\\\"")
 }
 
 fn number_or_text(kind: FieldKind, text: String) -> Value {

@@ -333,7 +333,7 @@ impl ZoneAccess for CloudflareZone {
         }
     }
 
-    async fn apply(&self, cleared: &Cleared, progress: &Progress) -> Vec<Outcome> {
+    async fn apply(&self, cleared: &Cleared, progress: &Progress<'_>) -> Vec<Outcome> {
         let batches = Batches { client: &self.client, zone: &self.id, limit: &self.batch_limit };
         batches.apply(cleared.changes(), progress).await
     }

@@ -1,0 +1,75 @@
+//! What the `zonekeeper` binary can do.
+
+mod apply;
+mod export;
+mod options;
+mod plan;
+mod progress;
+mod up;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Makes DNS say what your manifests say.
+#[derive(Debug, Parser)]
+#[command(name = "zonekeeper", version, about, max_term_width = 100)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Serve and maintain the zones of a folder, without a cluster.
+    Up(up::Up),
+    /// Show what would change. Exit code: 0 nothing, 2 changes, 1 an error or a rejected object.
+    Plan(plan::Plan),
+    /// Apply once, from CI. Exit code: 0 done, 2 something is held, 1 an error, a failure or a rejected object.
+    Apply(apply::Apply),
+    /// Write a zone as an RFC 1035 zone file.
+    Export(export::Export),
+    /// Print the custom resource definitions.
+    Crds,
+}
+
+/// How a command ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    /// All is as wanted.
+    Done,
+    /// An error, a failure or a rejected object.
+    Failed,
+    /// Something would change, or waits for a person.
+    Pending,
+}
+
+// === impl Cli ===
+
+impl Cli {
+    /// Runs the command.
+    pub async fn run(self) -> anyhow::Result<Ending> {
+        match self.command {
+            Command::Up(up) => up.run().await,
+            Command::Plan(plan) => plan.run().await,
+            Command::Apply(apply) => apply.run().await,
+            Command::Export(export) => export.run().await,
+            Command::Crds => {
+                print!("{}", zonekeeper_api::crds_yaml());
+                Ok(Ending::Done)
+            }
+        }
+    }
+}
+
+// === impl Ending ===
+
+impl From<Ending> for ExitCode {
+    fn from(ending: Ending) -> Self {
+        match ending {
+            Ending::Done => Self::SUCCESS,
+            Ending::Failed => Self::from(1),
+            Ending::Pending => Self::from(2),
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! Manifests in the kernel's terms: what they declare, or why they can't.
+
+mod provider;
+mod record_set;
+mod zone;
+
+pub use provider::{Backend, Credentials, ProviderSettings, provider_settings};
+pub use record_set::{Addresses, intent};
+pub use zone::{authority, limits, rules, zone, zone_key};
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector as ApiSelector;
+use zonekeeper_api::{NamespaceSelection, NamespacesFrom};
+use zonekeeper_kernel::{
+    pattern::Pattern,
+    zone::{LabelSelector, Namespaces, Requirement},
+};
+
+/// A field that can't be what it claims to be.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{field}: {message}")]
+pub struct BadField {
+    /// The field.
+    pub field: String,
+    /// Why, and what to do.
+    pub message: String,
+}
+
+// === impl BadField ===
+
+impl BadField {
+    fn new(field: impl Into<String>, message: impl ToString) -> Self {
+        Self { field: field.into(), message: message.to_string() }
+    }
+}
+
+/// Namespaces by rule, in the kernel's terms.
+pub fn namespaces(selection: &NamespaceSelection) -> Namespaces {
+    match selection.from {
+        NamespacesFrom::Same => Namespaces::Same,
+        NamespacesFrom::All => Namespaces::All,
+        NamespacesFrom::Selector => {
+            Namespaces::Selected(selection.selector.as_ref().map(label_selector).unwrap_or_default())
+        }
+    }
+}
+
+fn label_selector(selector: &ApiSelector) -> LabelSelector {
+    let labels = selector.match_labels.iter().flatten();
+    let mut requirements: Vec<Requirement> =
+        labels.map(|(key, value)| Requirement::In(key.clone(), vec![value.clone()])).collect();
+    for expression in selector.match_expressions.iter().flatten() {
+        let (key, values) = (expression.key.clone(), expression.values.clone().unwrap_or_default());
+        requirements.push(match expression.operator.as_str() {
+            "In" => Requirement::In(key, values),
+            "NotIn" => Requirement::NotIn(key, values),
+            "DoesNotExist" => Requirement::DoesNotExist(key),
+            _exists => Requirement::Exists(key),
+        });
+    }
+    LabelSelector { requirements }
+}
+
+fn patterns(field: &str, texts: &[String]) -> Result<Vec<Pattern>, BadField> {
+    let parse = |(index, text): (usize, &String)| {
+        Pattern::parse(text).map_err(|error| BadField::new(format!("{field}[{index}]"), error))
+    };
+    texts.iter().enumerate().map(parse).collect()
+}

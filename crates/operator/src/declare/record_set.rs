@@ -1,0 +1,115 @@
+//! A RecordSet in the kernel's terms.
+
+use std::{collections::BTreeMap, net::IpAddr};
+
+use kube::ResourceExt;
+use zonekeeper_api::{Adoption as ApiAdoption, RecordSet};
+use zonekeeper_kernel::{
+    desired::Adoption,
+    holder::Holder,
+    name::Name,
+    rdata::{Rdata, RecordType},
+    reason::Reason,
+    record::{Attributes, Ttl},
+    resolve::{Intent, WantedName},
+    zone::{Labels, ZoneKey},
+};
+
+use crate::declare::BadField;
+
+/// What AddressSources say, by namespace and name; or why they say nothing.
+#[derive(Debug, Clone, Default)]
+pub struct Addresses(pub BTreeMap<(String, String), Result<Vec<IpAddr>, (Reason, String)>>);
+
+/// What a RecordSet asks for, and why its values are not known where they are not.
+pub type Asked = (Intent, Option<(Reason, String)>);
+
+/// What a RecordSet asks for.
+pub fn intent(
+    object: &RecordSet,
+    age: String,
+    namespace_labels: Labels,
+    addresses: &Addresses,
+) -> Result<Asked, BadField> {
+    let spec = &object.spec;
+    let namespace = object.namespace().unwrap_or_default();
+    let rtype: RecordType = spec.rtype.parse().map_err(|error| BadField::new("spec.type", error))?;
+    let name = match (&spec.name, &spec.relative_name) {
+        (Some(name), _) => {
+            WantedName::Absolute(Name::parse(name).map_err(|error| BadField::new("spec.name", error))?)
+        }
+        (None, Some(name)) => WantedName::Relative(name.clone()),
+        (None, None) => return Err(BadField::new("spec.name", "is missing; set name or relativeName")),
+    };
+    let mut values = Vec::new();
+    for (index, text) in spec.values.iter().enumerate() {
+        let field = || format!("spec.values[{index}]");
+        values.push(Rdata::parse(rtype, text).map_err(|error| BadField::new(field(), error))?);
+    }
+    let mut unknown = None;
+    for source in &spec.values_from {
+        let reference = &source.address_source_ref;
+        let key = (reference.namespace.clone().unwrap_or_else(|| namespace.clone()), reference.name.clone());
+        match addresses.0.get(&key) {
+            Some(Ok(found)) => values.extend(found.iter().filter_map(|address| address_value(rtype, *address))),
+            Some(Err((reason, message))) => unknown = Some((*reason, message.clone())),
+            None => {
+                let message = format!("AddressSource {}/{} does not exist; create it", key.0, key.1);
+                unknown = Some((Reason::RefNotFound, message));
+            }
+        }
+    }
+    if values.is_empty() && unknown.is_none() {
+        let message = format!("no AddressSource has an address for {rtype} records; see its spec.families");
+        unknown = Some((Reason::TargetsUnknown, message));
+    }
+    values.sort();
+    values.dedup();
+    let is_known = unknown.is_none() && !spec.suspend;
+    let cloudflare = spec.cloudflare.clone().unwrap_or_default();
+    let settings = cloudflare.settings.unwrap_or_default();
+    let zone_refs = spec.zone_refs.iter().map(|reference| ZoneKey {
+        namespace: reference.namespace.clone().unwrap_or_else(|| namespace.clone()),
+        name: reference.name.clone(),
+    });
+    let intent = Intent {
+        holder: Holder::new("recordset", &namespace, &object.name_any()),
+        age,
+        namespace_labels,
+        labels: object.labels().clone(),
+        zone_refs: (!spec.zone_refs.is_empty()).then(|| zone_refs.collect()),
+        name,
+        rtype,
+        values: is_known.then_some(values),
+        ttl: spec.ttl.map(Ttl),
+        proxied: cloudflare.proxied,
+        attributes: Attributes {
+            proxied: false,
+            flatten_cname: settings.flatten_cname,
+            ipv4_only: settings.ipv4_only,
+            ipv6_only: settings.ipv6_only,
+            tags: cloudflare.tags.into_iter().map(Into::into).collect(),
+        },
+        comment: cloudflare.comment.map(Into::into),
+        adoption: adoption(spec.adoption),
+        namespace,
+    };
+    Ok((intent, unknown))
+}
+
+/// Adoption in the kernel's terms.
+pub fn adoption(adoption: ApiAdoption) -> Adoption {
+    match adoption {
+        ApiAdoption::Never => Adoption::Never,
+        ApiAdoption::Identical => Adoption::Identical,
+        ApiAdoption::Force => Adoption::Force,
+    }
+}
+
+fn address_value(rtype: RecordType, address: IpAddr) -> Option<Rdata> {
+    let fits = match address {
+        IpAddr::V4(_) => rtype == RecordType::A,
+        IpAddr::V6(_) => rtype == RecordType::AAAA,
+    };
+    fits.then(|| Rdata::parse(rtype, &address.to_string()).ok()).flatten()
+}

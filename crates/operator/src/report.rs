@@ -1,0 +1,316 @@
+//! What people and machines read of a plan: text, Markdown and JSON.
+
+use serde_json::{Value, json};
+use zonekeeper_kernel::{
+    guard::{self, HeldFor},
+    name::Name,
+    plan::{Cause, Change, Operation, SetState},
+    reason::Rejection,
+    render,
+};
+
+use crate::session::{Report, ZoneReport, ZoneState};
+
+/// A change as it is shown: what, and whether and why it waits.
+pub struct Shown<'a> {
+    pub change: &'a Change,
+    pub held: Option<HeldFor>,
+    pub is_observed: bool,
+}
+
+/// How many sets a plan touches.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Tally {
+    pub creates: usize,
+    pub updates: usize,
+    pub deletes: usize,
+    pub held: usize,
+}
+
+// === impl ZoneReport ===
+
+impl ZoneReport {
+    /// Every change that is still to be made, sorted for reading.
+    pub fn shown(&self) -> Vec<Shown<'_>> {
+        let verdict = self.verdict();
+        let cleared = verdict.cleared.changes().iter().map(|change| Shown { change, held: None, is_observed: false });
+        let held = verdict.held.iter().map(|held| Shown {
+            change: &held.change,
+            held: Some(held.why),
+            is_observed: false,
+        });
+        let observed = verdict.observed.iter().map(|change| Shown { change, held: None, is_observed: true });
+        let mut shown: Vec<Shown<'_>> = cleared.chain(held).chain(observed).collect();
+        shown.sort_by(|one, other| {
+            let key = |shown: &Shown<'_>| (shown.change.name.clone(), shown.change.rtype, shown.change.operation);
+            key(one).cmp(&key(other))
+        });
+        shown
+    }
+
+    /// How many sets the plan touches.
+    pub fn tally(&self) -> Tally {
+        let mut tally = Tally::default();
+        for shown in self.shown() {
+            match shown.change.operation {
+                Operation::Create => tally.creates += 1,
+                Operation::Update => tally.updates += 1,
+                Operation::Delete => tally.deletes += 1,
+            }
+            tally.held += usize::from(shown.held.is_some());
+        }
+        tally
+    }
+}
+
+// === impl Report ===
+
+impl Report {
+    /// Identifies the whole plan, cleared and held, of all zones.
+    pub fn hash(&self) -> String {
+        guard::whole_hash(self.zones.iter().map(|zone| {
+            let changes = zone.shown().into_iter().map(|shown| shown.change).collect();
+            (zone.identity.as_str(), changes)
+        }))
+    }
+
+    /// Every wish that was refused, with the zone that refused it.
+    pub fn rejections(&self) -> impl Iterator<Item = (Option<&ZoneReport>, &Rejection)> {
+        let zones = self.zones.iter().flat_map(|zone| zone.all_rejections().map(move |rejection| (Some(zone), rejection)));
+        self.rejections.iter().map(|rejection| (None, rejection)).chain(zones)
+    }
+
+    /// Whether a zone could not be read or written, a change failed, or an object was refused.
+    pub fn has_errors(&self) -> bool {
+        self.rejections().next().is_some()
+            || self.zones.iter().any(|zone| zone.error.is_some() || !zone.pass.failed.is_empty())
+    }
+
+    /// Whether anything waits for a person.
+    pub fn has_held(&self) -> bool {
+        self.zones.iter().any(|zone| !zone.verdict().held.is_empty())
+    }
+
+    /// Whether anything would change.
+    pub fn has_changes(&self) -> bool {
+        self.zones.iter().any(|zone| !zone.shown().is_empty())
+    }
+
+    /// For machines; the shape is part of the contract.
+    pub fn json(&self) -> Value {
+        let zones: Vec<Value> = self.zones.iter().map(zone_json).collect();
+        let rejected: Vec<Value> = self.rejections.iter().map(rejection_json).collect();
+        json!({ "hash": self.hash(), "zones": zones, "rejected": rejected })
+    }
+
+    /// For people.
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        for zone in &self.zones {
+            text.push_str(&format!("{}\n", headline(zone)));
+            if let Some(error) = &zone.error {
+                text.push_str(&format!("  ! {}: {error}\n", error.reason()));
+            }
+            for shown in zone.shown() {
+                text.push_str(&format!("  {}\n", shown_line(&shown, &zone.domain)));
+            }
+            for change in &zone.plan().drift {
+                text.push_str(&format!("  ! drift, reported only: {}\n", render::line(change, &zone.domain)));
+            }
+            let listed_only = zone.plan().orphans.len()
+                - zone.verdict().held.iter().filter(|held| held.why == HeldFor::Orphaned).count().min(zone.plan().orphans.len());
+            if listed_only > 0 {
+                for orphan in &zone.plan().orphans {
+                    let name = orphan.name.relative_to(&zone.domain);
+                    let rtype = orphan.rdata.rtype();
+                    text.push_str(&format!("  ? {name} {rtype} {} is orphaned: {}\n", orphan.rdata, orphan.holder));
+                }
+            }
+        }
+        for (_, rejection) in self.rejections() {
+            text.push_str(&format!("rejected: {}: {}: {}\n", rejection.holder, rejection.reason, rejection.message));
+        }
+        text
+    }
+
+    /// For a comment on a merge request.
+    pub fn markdown(&self) -> String {
+        let mut text = format!("### Zonekeeper plan `{}`\n", self.hash());
+        for zone in &self.zones {
+            text.push_str(&format!("\n**{}**\n", headline(zone)));
+            if let Some(error) = &zone.error {
+                text.push_str(&format!("\n> {}: {error}\n", error.reason()));
+            }
+            let shown = zone.shown();
+            if shown.is_empty() {
+                continue;
+            }
+            text.push_str("\n| | Name | Type | Before | After | |\n|---|---|---|---|---|---|\n");
+            for shown in shown {
+                let cell = |states: &[SetState]| {
+                    let cells: Vec<String> = states.iter().map(|state| format!("`{}`", escaped(&render::values(state)))).collect();
+                    cells.join(" ")
+                };
+                let (before, after) = (cell(&shown.change.before()), cell(&shown.change.after()));
+                text.push_str(&format!(
+                    "| {} | {} | {} | {before} | {after} | {} |\n",
+                    render::sign(shown.change),
+                    shown.change.name.relative_to(&zone.domain),
+                    shown.change.rtype,
+                    note(&shown).unwrap_or_default(),
+                ));
+            }
+        }
+        let rejected: Vec<String> = self
+            .rejections()
+            .map(|(_, rejection)| format!("- {}: **{}**: {}\n", rejection.holder, rejection.reason, rejection.message))
+            .collect();
+        if !rejected.is_empty() {
+            text.push_str(&format!("\nRejected:\n\n{}", rejected.concat()));
+        }
+        text
+    }
+}
+
+/// One line for a change, with the reason why it waits.
+pub fn shown_line(shown: &Shown<'_>, domain: &Name) -> String {
+    let line = render::line(shown.change, domain);
+    match note(shown) {
+        Some(note) => format!("{line}   {note}"),
+        None => line,
+    }
+}
+
+fn note(shown: &Shown<'_>) -> Option<String> {
+    match (shown.held, shown.is_observed) {
+        (Some(why), _) => Some(format!("HELD: {why}")),
+        (None, true) => Some("observed only".into()),
+        (None, false) => None,
+    }
+}
+
+fn headline(zone: &ZoneReport) -> String {
+    let head = format!("zone {} ({})", zone.key, zone.domain);
+    if zone.state == ZoneState::Suspended {
+        return format!("{head}: suspended");
+    }
+    let tally = zone.tally();
+    match (zone.error.is_some(), tally == Tally::default()) {
+        (true, _) => format!("{head}: not read"),
+        (false, true) => format!("{head}: nothing to do"),
+        (false, false) => {
+            let held = if tally.held > 0 { format!(", {} held", tally.held) } else { String::new() };
+            format!(
+                "{head}: {} to create, {} to update, {} to delete{held}",
+                tally.creates, tally.updates, tally.deletes
+            )
+        }
+    }
+}
+
+fn zone_json(zone: &ZoneReport) -> Value {
+    let tally = zone.tally();
+    let changes: Vec<Value> = zone.shown().iter().map(change_json).collect();
+    let orphans: Vec<Value> = zone
+        .plan()
+        .orphans
+        .iter()
+        .map(|orphan| {
+            json!({
+                "name": orphan.name.as_str(),
+                "type": orphan.rdata.rtype().to_string(),
+                "value": orphan.rdata.to_string(),
+                "holder": orphan.holder.to_string(),
+            })
+        })
+        .collect();
+    let counts = zone.plan().counts;
+    json!({
+        "namespace": zone.key.namespace,
+        "name": zone.key.name,
+        "domain": zone.domain.as_str(),
+        "hash": zone.verdict().hash,
+        "creates": tally.creates,
+        "updates": tally.updates,
+        "deletes": tally.deletes,
+        "held": tally.held,
+        "changes": changes,
+        "records": {
+            "desired": counts.desired,
+            "live": counts.live,
+            "owned": counts.owned,
+            "foreign": counts.foreign,
+            "orphaned": counts.orphaned,
+        },
+        "orphans": orphans,
+        "rejected": zone.all_rejections().map(rejection_json).collect::<Vec<_>>(),
+        "error": zone.error.as_ref().map(|error| json!({"reason": error.reason(), "message": error.to_string()})),
+    })
+}
+
+fn change_json(shown: &Shown<'_>) -> Value {
+    let reason = match (shown.held, shown.is_observed, &shown.change.cause) {
+        (Some(HeldFor::Orphaned), _, _) => Some("Orphaned"),
+        (Some(_), _, _) => Some("Held"),
+        (None, true, _) => Some("Observed"),
+        (None, false, Cause::Drift) => Some("DriftDetected"),
+        (None, false, Cause::Wanted | Cause::Released(_) | Cause::Orphaned(_) | Cause::Pruned) => None,
+    };
+    let message = shown.held.map(|why| why.to_string());
+    json!({
+        "operation": format!("{:?}", shown.change.operation),
+        "name": shown.change.name.as_str(),
+        "type": shown.change.rtype.to_string(),
+        "before": state_json(&shown.change.before()),
+        "after": state_json(&shown.change.after()),
+        "held": shown.held.is_some(),
+        "reason": reason,
+        "message": message,
+        "markerOnly": shown.change.is_marker_only(),
+    })
+}
+
+/// A set as JSON; where a name changes between several types, their values carry the type.
+fn state_json(states: &[SetState]) -> Value {
+    match states {
+        [] => Value::Null,
+        [one] => {
+            let values: Vec<String> = one.values.iter().map(ToString::to_string).collect();
+            json!({
+                "type": one.rtype.to_string(),
+                "ttl": one.ttl.0,
+                "values": values,
+                "proxied": one.attributes.proxied,
+                "tags": one.attributes.tags,
+            })
+        }
+        several => {
+            let types: Vec<String> = several.iter().map(|state| state.rtype.to_string()).collect();
+            let values: Vec<String> = several
+                .iter()
+                .flat_map(|state| state.values.iter().map(|value| format!("{} {value}", state.rtype)))
+                .collect();
+            json!({
+                "type": types.join("+"),
+                "ttl": several[0].ttl.0,
+                "values": values,
+                "proxied": several.iter().any(|state| state.attributes.proxied),
+                "tags": several[0].attributes.tags,
+            })
+        }
+    }
+}
+
+fn rejection_json(rejection: &Rejection) -> Value {
+    json!({
+        "object": rejection.holder.as_str(),
+        "name": rejection.name.as_ref().map(Name::as_str),
+        "type": rejection.rtype.to_string(),
+        "reason": rejection.reason.as_str(),
+        "message": rejection.message,
+    })
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('|', "\\|").replace('`', "'")
+}

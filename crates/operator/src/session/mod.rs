@@ -1,0 +1,271 @@
+//! A folder at work: its providers opened, its zones found, its wishes resolved.
+
+mod credentials;
+mod open;
+mod wishes;
+
+use std::{collections::BTreeMap, net::IpAddr, sync::Arc, time::Duration};
+
+pub use credentials::FolderCredentials;
+use zonekeeper_kernel::{
+    guard::{Approval, Verdict},
+    plan::{Plan, Scope},
+    reason::Rejection,
+    zone::ZoneKey,
+};
+use zonekeeper_providers::{
+    Provider, ProviderError,
+    builtin::Builtin,
+    cloudflare::budget::Budgets,
+};
+
+use crate::{
+    address_source::Reachable,
+    declare::ProviderSettings,
+    folder::{Declared, Folder, Problem},
+    zone::{Pass, Waiting, ZoneWorker},
+};
+use wishes::Wishes;
+use zonekeeper_api::DNSZone;
+
+/// How a folder is worked on.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The owner id where the manifest names none.
+    pub owner_id: Option<String>,
+    /// The marker key where no Secret holds one.
+    pub marker_key: Option<Vec<u8>>,
+    /// The Cloudflare token where no Secret holds one.
+    pub token: Option<String>,
+    /// Which networks AddressSources may ask.
+    pub reachable: Reachable,
+    /// Whether the built-in server answers queries.
+    pub serving: Serving,
+}
+
+/// Whether the built-in server answers queries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Serving {
+    /// It does, and is the default provider.
+    Yes,
+    /// It holds an empty zone to compare with.
+    No,
+}
+
+/// A folder at work.
+pub struct Session {
+    options: Options,
+    folder: Folder,
+    budgets: Budgets,
+    providers: BTreeMap<String, OpenProvider>,
+    zones: Vec<OpenZone>,
+    last_addresses: BTreeMap<(String, String), Vec<IpAddr>>,
+}
+
+struct OpenProvider {
+    settings: ProviderSettings,
+    spec: zonekeeper_api::DNSProviderSpec,
+    provider: Arc<dyn Provider>,
+    builtin: Option<Builtin>,
+}
+
+/// A zone of the folder, and its worker where the provider has it.
+pub struct OpenZone {
+    pub declared: Declared<DNSZone>,
+    pub zone: zonekeeper_kernel::zone::Zone,
+    pub provider: String,
+    pub worker: Result<ZoneWorker, ProviderError>,
+}
+
+/// What a zone would become, or became.
+pub struct ZoneReport {
+    pub key: ZoneKey,
+    pub domain: zonekeeper_kernel::name::Name,
+    /// What hashes are bound to.
+    pub identity: String,
+    /// What was applied; nothing where it was only planned.
+    pub pass: Pass,
+    /// Wishes for this zone that were refused before planning.
+    pub rejections: Vec<Rejection>,
+    /// Why nothing could be planned or applied.
+    pub error: Option<ProviderError>,
+    pub state: ZoneState,
+}
+
+/// Whether a zone was worked on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ZoneState {
+    Planned,
+    Suspended,
+}
+
+/// What became of all zones of a folder.
+pub struct Report {
+    pub zones: Vec<ZoneReport>,
+    /// Wishes that no zone took.
+    pub rejections: Vec<Rejection>,
+}
+
+// === impl Session ===
+
+impl Session {
+    /// Opens a folder: reads secrets, finds zones. Problems of the folder itself come before any call.
+    pub async fn open(folder: Folder, options: Options) -> Result<Self, Vec<Problem>> {
+        let mut session = Self {
+            options,
+            folder: Folder::default(),
+            budgets: Budgets::default(),
+            providers: BTreeMap::new(),
+            zones: Vec::new(),
+            last_addresses: BTreeMap::new(),
+        };
+        session.reload(folder).await?;
+        Ok(session)
+    }
+
+    /// The zones, in the order of their keys.
+    pub fn zones(&self) -> &[OpenZone] {
+        &self.zones
+    }
+
+    /// The zones, to be read.
+    pub fn zones_mut(&mut self) -> impl Iterator<Item = &mut OpenZone> {
+        self.zones.iter_mut()
+    }
+
+    /// Whether a zone of the folder lives in a built-in server.
+    pub fn has_builtin(&self) -> bool {
+        self.providers.values().any(|open| open.settings.is_builtin())
+    }
+
+    /// The folder as it was last read.
+    pub fn folder(&self) -> &Folder {
+        &self.folder
+    }
+
+    /// Addresses on which the built-in server answers.
+    pub fn listening(&self) -> Vec<std::net::SocketAddr> {
+        self.providers.values().filter_map(|open| open.builtin.as_ref()?.local_addr()).collect()
+    }
+
+    /// Plans every zone; nothing is written.
+    pub async fn plan(&mut self) -> Report {
+        let mut wishes = self.wishes().await;
+        let mut zones = Vec::new();
+        for zone in &mut self.zones {
+            let report = match wishes.begin(zone).await {
+                Ok(mut report) => {
+                    if let (Ok(worker), ZoneState::Planned) = (&mut zone.worker, report.state) {
+                        let (desired, rejections) = wishes.resolve(&zone.zone, worker);
+                        let evidence = wishes.evidence(&rejections);
+                        let plan = worker.plan(&desired, &evidence, Scope::Zone);
+                        worker.begin_window();
+                        let verdict = worker.guard(&plan, &Approval::None);
+                        report.rejections = rejections;
+                        report.pass = Pass { plan, verdict, ..Pass::default() };
+                    }
+                    report
+                }
+                Err(report) => report,
+            };
+            zones.push(report);
+        }
+        Report { zones, rejections: wishes.into_rejections() }
+    }
+
+    /// Applies what every zone needs, as far as the guard lets it.
+    ///
+    /// `approved` holds, by zone, the hash of the held changes that a person has seen and released.
+    pub async fn apply(
+        &mut self,
+        approved: &BTreeMap<ZoneKey, String>,
+        waiting: Waiting,
+        progress: &(dyn Fn(&ZoneKey, usize) + Send + Sync),
+    ) -> Report {
+        let mut wishes = self.wishes().await;
+        let mut zones = Vec::new();
+        for zone in &mut self.zones {
+            let report = match wishes.begin(zone).await {
+                Ok(mut report) => {
+                    if let (Ok(worker), ZoneState::Planned) = (&mut zone.worker, report.state) {
+                        let (desired, rejections) = wishes.resolve(&zone.zone, worker);
+                        let evidence = wishes.evidence(&rejections);
+                        let approval = match approved.get(&zone.zone.key) {
+                            Some(hash) => Approval::Held(hash.clone()),
+                            None => Approval::None,
+                        };
+                        let key = zone.zone.key.clone();
+                        let done = move |count| progress(&key, count);
+                        match worker.pass(&desired, &evidence, &approval, waiting, &done).await {
+                            Ok(pass) => report.pass = pass,
+                            Err(error) => report.error = Some(error),
+                        }
+                        report.rejections = rejections;
+                    }
+                    report
+                }
+                Err(report) => report,
+            };
+            zones.push(report);
+        }
+        Report { zones, rejections: wishes.into_rejections() }
+    }
+
+    /// Reads every zone again before the next pass.
+    pub fn scan(&mut self) {
+        for zone in &mut self.zones {
+            if let Ok(worker) = &mut zone.worker {
+                worker.forget();
+            }
+        }
+    }
+
+    /// Begins a new guard window in every zone.
+    pub fn begin_windows(&mut self) {
+        for zone in &mut self.zones {
+            if let Ok(worker) = &mut zone.worker {
+                worker.begin_window();
+            }
+        }
+    }
+
+    /// The shortest interval at which something must be looked at again by itself.
+    pub fn shortest_interval(&self) -> Option<Duration> {
+        let zones = self
+            .zones
+            .iter()
+            .filter(|zone| !self.providers.get(&zone.provider).is_some_and(|open| open.settings.is_builtin()))
+            .map(|zone| zone.declared.object.spec.interval.clone());
+        let sources = self
+            .folder
+            .address_sources
+            .iter()
+            .filter(|source| !source.object.spec.http.is_empty())
+            .map(|source| source.object.spec.interval.clone());
+        zones.chain(sources).filter_map(|interval| interval.to_std().ok()).min()
+    }
+
+    async fn wishes(&mut self) -> Wishes {
+        let addresses = wishes::addresses(&self.folder, &self.options.reachable, &mut self.last_addresses).await;
+        Wishes::gather(&self.folder, &self.zones, &addresses)
+    }
+}
+
+// === impl ZoneReport ===
+
+impl ZoneReport {
+    /// The plan that the report is about.
+    pub fn plan(&self) -> &Plan {
+        &self.pass.plan
+    }
+
+    /// What the guard said of it.
+    pub fn verdict(&self) -> &Verdict {
+        &self.pass.verdict
+    }
+
+    /// Everything that was refused.
+    pub fn all_rejections(&self) -> impl Iterator<Item = &Rejection> {
+        self.rejections.iter().chain(&self.pass.plan.rejections)
+    }
+}

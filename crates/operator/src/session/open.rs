@@ -1,0 +1,247 @@
+//! Opening what a folder declares, and keeping open what a new version of it still declares.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use kube::ResourceExt;
+use zonekeeper_api::{DNSProvider, DNSZone, DeletionPolicy};
+use zonekeeper_kernel::{claim::Known, zone::Namespaces};
+use zonekeeper_providers::{ProviderError, builtin::Builtin, cloudflare::Cloudflare};
+
+use crate::{
+    declare::{self, Backend, BadField, ProviderSettings, provider_settings},
+    folder::{Declared, Folder, Place, Problem, builtin_provider},
+    session::{FolderCredentials, OpenProvider, OpenZone, Serving, Session},
+    zone::{Settings, ZoneWorker},
+};
+
+impl Session {
+    /// Works on a new version of the folder from now on; on problems the old one stays.
+    pub async fn reload(&mut self, mut folder: Folder) -> Result<(), Vec<Problem>> {
+        if folder.providers.is_empty() && self.options.serving == Serving::Yes {
+            let place = Place { file: "(default provider)".into(), line: 0 };
+            folder.providers.push(Declared { object: builtin_provider(), place });
+        }
+        let settings = self.check(&folder)?;
+        let zones = zones_by_provider(&folder)?;
+        self.open_providers(&folder, settings).await?;
+        self.open_zones(zones).await;
+        self.folder = folder;
+        Ok(())
+    }
+
+    /// What can be known to be wrong before any call.
+    fn check(&self, folder: &Folder) -> Result<BTreeMap<String, ProviderSettings>, Vec<Problem>> {
+        let credentials = FolderCredentials { folder, options: &self.options };
+        let mut settings = BTreeMap::new();
+        let mut problems = Vec::new();
+        for declared in &folder.providers {
+            match provider_settings(&declared.object, &credentials) {
+                Ok(read) => drop(settings.insert(read.name.clone(), read)),
+                Err(bad) => problems.push(problem(&declared.place, bad)),
+            }
+        }
+        if folder.providers.is_empty() {
+            problems.push(Problem {
+                place: folder.zones.first().map_or(Place { file: ".".into(), line: 0 }, |zone| zone.place.clone()),
+                field: String::new(),
+                message: "the folder declares no DNSProvider; add one with spec.cloudflare".into(),
+            });
+        }
+        for declared in &folder.record_sets {
+            if declared.object.spec.deletion_policy == DeletionPolicy::Retain {
+                let message = "Retain is refused without a cluster: nothing would remember it; remove the field";
+                let bad = BadField { field: "spec.deletionPolicy".into(), message: message.into() };
+                problems.push(problem(&declared.place, bad));
+            }
+        }
+        if problems.is_empty() { Ok(settings) } else { Err(problems) }
+    }
+
+    async fn open_providers(
+        &mut self,
+        folder: &Folder,
+        settings: BTreeMap<String, ProviderSettings>,
+    ) -> Result<(), Vec<Problem>> {
+        let mut open = BTreeMap::new();
+        let mut problems = Vec::new();
+        for declared in &folder.providers {
+            let name = declared.object.name_any();
+            let Some(settings) = settings.get(&name) else { continue };
+            match self.open_provider(&declared.object, settings).await {
+                Ok(provider) => drop(open.insert(name, provider)),
+                Err(error) => problems.push(Problem {
+                    place: declared.place.clone(),
+                    field: String::new(),
+                    message: error.to_string(),
+                }),
+            }
+        }
+        if !problems.is_empty() {
+            return Err(problems);
+        }
+        self.providers = open;
+        Ok(())
+    }
+
+    async fn open_provider(
+        &mut self,
+        object: &DNSProvider,
+        settings: &ProviderSettings,
+    ) -> Result<OpenProvider, ProviderError> {
+        let kept = self.providers.get(&settings.name).filter(|open| open.spec == object.spec);
+        let is_builtin = settings.is_builtin();
+        if let Some(open) = kept.filter(|_| is_builtin) {
+            return Ok(OpenProvider {
+                settings: settings.clone(),
+                spec: open.spec.clone(),
+                provider: open.provider.clone(),
+                builtin: open.builtin.clone(),
+            });
+        }
+        let (provider, builtin): (Arc<dyn zonekeeper_providers::Provider>, _) = match &settings.backend {
+            Backend::Cloudflare(cloudflare) => (Arc::new(Cloudflare::new(cloudflare.clone(), &self.budgets)?), None),
+            Backend::Builtin { listen, allow_transfer } => {
+                if let Some(open) = self.providers.get(&settings.name).and_then(|open| open.builtin.clone()) {
+                    open.shutdown().await;
+                }
+                let builtin = match self.options.serving {
+                    Serving::Yes => Builtin::bind(*listen, allow_transfer.clone()).await?,
+                    Serving::No => Builtin::detached(),
+                };
+                (Arc::new(builtin.clone()), Some(builtin))
+            }
+        };
+        Ok(OpenProvider { settings: settings.clone(), spec: object.spec.clone(), provider, builtin })
+    }
+
+    async fn open_zones(&mut self, zones: Vec<(Declared<DNSZone>, String)>) {
+        let mut kept: BTreeMap<(String, String), (DNSZone, ZoneWorker)> = std::mem::take(&mut self.zones)
+            .into_iter()
+            .filter_map(|zone| {
+                let key = (zone.provider, zone.zone.domain.to_string());
+                zone.worker.ok().map(|worker| (key, (zone.declared.object, worker)))
+            })
+            .collect();
+        self.retract_undeclared(&zones);
+        for (declared, provider) in zones {
+            // Checked by `zones_by_provider`.
+            let Ok(zone) = declare::zone(&declared.object, &provider) else { continue };
+            let Some(open) = self.providers.get(&provider) else { continue };
+            let old = kept
+                .remove(&(provider.clone(), zone.domain.to_string()))
+                .filter(|(object, _)| object.spec.zone_id == declared.object.spec.zone_id);
+            let worker = open_zone(open, &declared.object, &zone, old.map(|(_, worker)| worker)).await;
+            self.zones.push(OpenZone { declared, zone, provider, worker });
+        }
+    }
+
+    /// Zones that the folder declares no more are served no more.
+    fn retract_undeclared(&self, zones: &[(Declared<DNSZone>, String)]) {
+        for (name, open) in &self.providers {
+            let Some(builtin) = &open.builtin else { continue };
+            let declared: BTreeSet<String> = zones
+                .iter()
+                .filter(|(_, provider)| provider == name)
+                .map(|(zone, _)| zone.object.spec.domain.clone())
+                .collect();
+            for domain in builtin.domains() {
+                if !declared.iter().any(|text| zonekeeper_kernel::name::Name::parse(text).ok().as_ref() == Some(&domain)) {
+                    builtin.retract(&domain);
+                }
+            }
+        }
+    }
+}
+
+async fn open_zone(
+    open: &OpenProvider,
+    object: &DNSZone,
+    zone: &zonekeeper_kernel::zone::Zone,
+    old: Option<ZoneWorker>,
+) -> Result<ZoneWorker, ProviderError> {
+    let configuration = |bad: BadField| ProviderError::Configuration { message: bad.to_string() };
+    if let Some(builtin) = &open.builtin {
+        builtin.declare(zone.domain.clone(), declare::authority(object).map_err(configuration)?);
+    }
+    let is_builtin = open.settings.is_builtin();
+    let access = match &old {
+        Some(worker) if is_builtin => worker.access().clone(),
+        Some(_) | None => {
+            let id = Some(object.spec.zone_id.as_str()).filter(|id| !id.is_empty());
+            open.provider.open(&zone.domain, id).await?
+        }
+    };
+    let settings = Settings {
+        identity: format!("{}/{}", open.settings.name, zone.domain),
+        registry: open.settings.registry(&zone.domain, access.comment_limit()),
+        rules: declare::rules(object).map_err(configuration)?,
+        limits: (!is_builtin).then(|| declare::limits(object)),
+        known: if is_builtin { Known::Everything } else { Known::Nothing },
+    };
+    Ok(match old {
+        Some(mut worker) => {
+            worker.adjust(access, settings);
+            worker
+        }
+        None => ZoneWorker::new(access, settings),
+    })
+}
+
+/// Every zone with the name of its provider, sorted by key.
+fn zones_by_provider(folder: &Folder) -> Result<Vec<(Declared<DNSZone>, String)>, Vec<Problem>> {
+    let mut zones = Vec::new();
+    let mut problems = Vec::new();
+    let mut taken: BTreeMap<(String, String), String> = BTreeMap::new();
+    let mut declared: Vec<&Declared<DNSZone>> = folder.zones.iter().collect();
+    declared.sort_by_key(|zone| declare::zone_key(&zone.object));
+    for zone in declared {
+        match provider_of(folder, zone).and_then(|provider| {
+            let read = declare::zone(&zone.object, &provider)?;
+            declare::rules(&zone.object)?;
+            declare::authority(&zone.object)?;
+            let place = (provider.clone(), read.domain.to_string());
+            if let Some(first) = taken.insert(place, read.key.to_string()) {
+                let message = format!("DuplicateZone: DNSZone {first} already has this domain at provider {provider}");
+                return Err(BadField { field: "spec.domain".into(), message });
+            }
+            Ok(provider)
+        }) {
+            Ok(provider) => zones.push((zone.clone(), provider)),
+            Err(bad) => problems.push(problem(&zone.place, bad)),
+        }
+    }
+    if problems.is_empty() { Ok(zones) } else { Err(problems) }
+}
+
+fn provider_of(folder: &Folder, zone: &Declared<DNSZone>) -> Result<String, BadField> {
+    let reference = &zone.object.spec.provider_ref;
+    let bad = |message: String| BadField { field: "spec.providerRef".into(), message };
+    let provider = match (&reference.name, folder.providers.as_slice()) {
+        (Some(name), providers) => providers
+            .iter()
+            .find(|provider| provider.object.name_any() == *name)
+            .ok_or_else(|| bad(format!("RefNotFound: the folder declares no DNSProvider {name}")))?,
+        (None, [only]) => only,
+        (None, []) => return Err(bad("RefNotFound: the folder declares no DNSProvider".into())),
+        (None, several) => {
+            let names: Vec<String> = several.iter().map(|provider| provider.object.name_any()).collect();
+            return Err(bad(format!("there are several DNSProviders ({}); name one", names.join(", "))));
+        }
+    };
+    let namespace = zone.object.namespace().unwrap_or_default();
+    // Without a cluster a provider is open to all unless it says otherwise.
+    let allowed = provider.object.spec.allowed_namespaces.as_ref().map_or(Namespaces::All, declare::namespaces);
+    let labels = folder.namespace_labels(&namespace);
+    if !allowed.contain("", &namespace, &labels) {
+        let name = provider.object.name_any();
+        return Err(bad(format!("RefNotPermitted: DNSProvider {name} does not allow namespace {namespace}")));
+    }
+    Ok(provider.object.name_any())
+}
+
+fn problem(place: &Place, bad: BadField) -> Problem {
+    Problem { place: place.clone(), field: bad.field, message: bad.message }
+}

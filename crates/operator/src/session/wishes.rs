@@ -1,0 +1,203 @@
+//! What a folder wants of each zone, and whose wishes could not be understood.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    net::IpAddr,
+};
+
+use kube::ResourceExt;
+use zonekeeper_api::AddressSource;
+use zonekeeper_kernel::{
+    desired::Desired,
+    holder::Holder,
+    name::Name,
+    plan::Evidence,
+    rdata::RecordType,
+    reason::{Reason, Rejection},
+    resolve::{Intent, choose, resolve},
+    zone::{Zone, ZoneKey},
+};
+use zonekeeper_providers::ProviderError;
+
+use crate::{
+    address_source::{Reachable, addresses as ask},
+    declare::{self, Addresses},
+    folder::Folder,
+    session::{OpenZone, ZoneReport, ZoneState},
+    zone::{Pass, ZoneWorker},
+};
+
+/// The wishes of a folder, by zone.
+pub struct Wishes {
+    by_zone: BTreeMap<ZoneKey, Vec<(Name, Intent)>>,
+    rejections: Vec<Rejection>,
+    /// Objects that are there, and whose wish is not clear: what they hold stays (law 5).
+    unclear: BTreeSet<Holder>,
+}
+
+// === impl Wishes ===
+
+impl Wishes {
+    /// Reads every RecordSet and finds its zones.
+    pub fn gather(folder: &Folder, zones: &[OpenZone], addresses: &Addresses) -> Self {
+        let mut wishes =
+            Self { by_zone: BTreeMap::new(), rejections: Vec::new(), unclear: BTreeSet::new() };
+        // A zone that can't be reached keeps its place: its wishes must not fall to the zone above it.
+        let candidates: Vec<Zone> = zones
+            .iter()
+            .filter(|zone| !matches!(zone.worker, Err(ProviderError::ZoneNotFound { .. })))
+            .map(|zone| zone.zone.clone())
+            .collect();
+        for declared in &folder.record_sets {
+            let object = &declared.object;
+            let namespace = object.namespace().unwrap_or_default();
+            let age = format!("{namespace}/{}", object.name_any());
+            let holder = Holder::new("recordset", &namespace, &object.name_any());
+            let addresses = permitted(folder, &namespace, addresses);
+            match declare::intent(object, age, folder.namespace_labels(&namespace), &addresses) {
+                Ok((intent, unknown)) => wishes.place(intent, unknown, &candidates),
+                Err(bad) => {
+                    let rtype = object.spec.rtype.parse().unwrap_or(RecordType::from_code(0));
+                    let message = format!("{}: {bad}", declared.place);
+                    wishes.refuse(Rejection { holder, name: None, rtype, reason: Reason::InvalidValue, message });
+                }
+            }
+        }
+        wishes
+    }
+
+    fn place(&mut self, intent: Intent, unknown: Option<(Reason, String)>, zones: &[Zone]) {
+        let (candidates, rejections) = choose(&intent, zones);
+        if let Some((reason, message)) = unknown {
+            let name = candidates.first().map(|candidate| candidate.name.clone());
+            self.refuse(Rejection { holder: intent.holder.clone(), name, rtype: intent.rtype, reason, message });
+        }
+        if intent.values.is_none() {
+            self.unclear.insert(intent.holder.clone());
+        }
+        rejections.into_iter().for_each(|rejection| self.refuse(rejection));
+        for candidate in candidates {
+            self.by_zone.entry(candidate.zone.key.clone()).or_default().push((candidate.name, intent.clone()));
+        }
+    }
+
+    fn refuse(&mut self, rejection: Rejection) {
+        self.unclear.insert(rejection.holder.clone());
+        self.rejections.push(rejection);
+    }
+
+    /// Observes a zone and begins its report; an error is a report by itself.
+    pub async fn begin(&mut self, zone: &mut OpenZone) -> Result<ZoneReport, ZoneReport> {
+        let is_suspended = zone.declared.object.spec.suspend;
+        let mut report = ZoneReport {
+            key: zone.zone.key.clone(),
+            domain: zone.zone.domain.clone(),
+            identity: format!("{}/{}", zone.provider, zone.zone.domain),
+            pass: Pass::default(),
+            rejections: Vec::new(),
+            error: None,
+            state: if is_suspended { ZoneState::Suspended } else { ZoneState::Planned },
+        };
+        let observed = match &mut zone.worker {
+            Ok(_) if is_suspended => Ok(()),
+            Ok(worker) => worker.observe().await,
+            Err(error) => Err(error.clone()),
+        };
+        match observed {
+            Ok(()) => Ok(report),
+            Err(error) => {
+                report.error = Some(error);
+                Err(report)
+            }
+        }
+    }
+
+    /// What one zone should hold.
+    pub fn resolve(&self, zone: &Zone, worker: &ZoneWorker) -> (Desired, Vec<Rejection>) {
+        let none = Vec::new();
+        let wishes = self.by_zone.get(&zone.key).unwrap_or(&none);
+        let contested = contested(wishes);
+        let incumbents = worker.incumbents(contested);
+        let wishes = wishes.iter().map(|(name, intent)| (name.clone(), intent));
+        resolve(zone, worker.capabilities(), &worker.settings().registry, wishes, &incumbents)
+    }
+
+    /// The folder is the whole wish of its owner id, but for those whose wish is not clear.
+    pub fn evidence(&self, rejections: &[Rejection]) -> Evidence {
+        let refused = rejections.iter().map(|rejection| rejection.holder.clone());
+        Evidence::complete_but(self.unclear.iter().cloned().chain(refused))
+    }
+
+    /// What was refused before it reached a zone.
+    pub fn into_rejections(self) -> Vec<Rejection> {
+        self.rejections
+    }
+}
+
+/// What every AddressSource of a folder says; the last good addresses where it says nothing.
+pub async fn addresses(
+    folder: &Folder,
+    reachable: &Reachable,
+    last: &mut BTreeMap<(String, String), Vec<IpAddr>>,
+) -> Addresses {
+    let mut addresses = Addresses::default();
+    for declared in &folder.address_sources {
+        let object = &declared.object;
+        let namespace = object.namespace().unwrap_or_default();
+        let key = (namespace.clone(), object.name_any());
+        let secret_headers = |source: &zonekeeper_api::HttpSource| match &source.headers_secret_ref {
+            None => Ok(Vec::new()),
+            Some(reference) => folder
+                .secret(Some(&namespace), &reference.name)
+                .map(|secret| secret.texts().map(|(key, value)| (key.to_owned(), value)).collect())
+                .ok_or_else(|| format!("Secret {namespace}/{} does not exist", reference.name)),
+        };
+        let said = match ask(&object.spec, reachable, secret_headers).await {
+            Ok(found) => {
+                last.insert(key.clone(), found.clone());
+                Ok(found)
+            }
+            Err(error) => match last.get(&key) {
+                Some(good) => {
+                    tracing::warn!(source = %format!("{}/{}", key.0, key.1), %error, "keeping the last good addresses");
+                    Ok(good.clone())
+                }
+                None => Err((
+                    Reason::TargetsUnknown,
+                    format!("AddressSource {}/{} has no address: {error}", key.0, key.1),
+                )),
+            },
+        };
+        addresses.0.insert(key, said);
+    }
+    addresses
+}
+
+/// Names that several objects want: only there does it matter who was first.
+fn contested(wishes: &[(Name, Intent)]) -> BTreeSet<Name> {
+    let (mut seen, mut contested) = (BTreeSet::new(), BTreeSet::new());
+    for (name, _) in wishes {
+        if !seen.insert(name) {
+            contested.insert(name.clone());
+        }
+    }
+    contested
+}
+
+/// The addresses that RecordSets of a namespace may use.
+fn permitted(folder: &Folder, namespace: &str, addresses: &Addresses) -> Addresses {
+    let mut permitted = addresses.clone();
+    for declared in &folder.address_sources {
+        let object: &AddressSource = &declared.object;
+        let own = object.namespace().unwrap_or_default();
+        let allowed = declare::namespaces(&object.spec.allowed_namespaces);
+        if own != namespace && !allowed.contain(&own, namespace, &folder.namespace_labels(namespace)) {
+            let message = format!(
+                "AddressSource {own}/{} does not allow namespace {namespace}; see its spec.allowedNamespaces",
+                object.name_any()
+            );
+            permitted.0.insert((own, object.name_any()), Err((Reason::RefNotPermitted, message)));
+        }
+    }
+    permitted
+}

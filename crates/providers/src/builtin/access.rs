@@ -1,0 +1,80 @@
+//! One zone of the built-in server as a provider's zone.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use async_trait::async_trait;
+use zonekeeper_kernel::{capability::Capabilities, guard::Cleared, name::Name, record::LiveRecord};
+
+use super::{
+    draft::live,
+    tree::{Records, SERVER},
+    zone::Zone,
+};
+use crate::{Outcome, Progress, ProviderError, ZoneAccess};
+
+/// An opened zone.
+#[derive(Debug)]
+pub(super) struct Access {
+    zone: Arc<Zone>,
+    name_servers: Vec<String>,
+}
+
+// === impl Access ===
+
+impl Access {
+    /// Opens a zone; the servers are those of this moment.
+    pub(super) fn new(zone: Arc<Zone>) -> Self {
+        let name_servers = zone.state().authority().servers().iter().map(Name::to_string).collect();
+        Self { zone, name_servers }
+    }
+}
+
+#[async_trait]
+impl ZoneAccess for Access {
+    fn id(&self) -> &str {
+        self.zone.domain().as_str()
+    }
+
+    fn name_servers(&self) -> &[String] {
+        &self.name_servers
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::standard()
+    }
+
+    fn comment_limit(&self) -> Option<usize> {
+        None
+    }
+
+    async fn list(&self) -> Result<Vec<(Name, LiveRecord)>, ProviderError> {
+        // Copied outside the lock: a large listing must not hold up a change.
+        let snapshot = {
+            let state = self.zone.state();
+            state.check_served()?;
+            state.tree().snapshot()
+        };
+        Ok(snapshot.iter().flat_map(|(name, records)| listed(name, records)).collect())
+    }
+
+    fn calls_to_list(&self, _records: usize) -> usize {
+        1
+    }
+
+    async fn read(&self, names: &BTreeSet<Name>) -> Result<Vec<(Name, LiveRecord)>, ProviderError> {
+        let state = self.zone.state();
+        state.check_served()?;
+        let found = names.iter().filter_map(|name| Some((name, state.tree().get(name.as_str())?)));
+        Ok(found.flat_map(|(name, records)| listed(name, records)).collect())
+    }
+
+    async fn apply(&self, cleared: &Cleared, progress: &Progress<'_>) -> Vec<Outcome> {
+        let outcomes = self.zone.apply(cleared.changes());
+        progress(outcomes.len());
+        outcomes
+    }
+}
+
+fn listed<'a>(name: &'a Name, records: &'a Records) -> impl Iterator<Item = (Name, LiveRecord)> + 'a {
+    records.iter().filter(|record| record.id != SERVER).map(|record| (name.clone(), live(record)))
+}
