@@ -33,7 +33,7 @@ pub struct Apply {
 
 impl Apply {
     pub async fn run(self) -> anyhow::Result<Ending> {
-        let mut session = self.options.open(self.folder.as_ref(), Serving::No).await?;
+        let mut session = self.options.open(self.folder.as_ref(), Serving::Comparing).await?;
         refuse_builtin(&session)?;
         let mut approved = BTreeMap::new();
         let mut total = None;

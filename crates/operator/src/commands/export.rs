@@ -37,7 +37,7 @@ pub struct Export {
 
 impl Export {
     pub async fn run(self) -> anyhow::Result<Ending> {
-        let mut session = self.options.open(self.folder.as_ref(), Serving::No).await?;
+        let mut session = self.options.open(self.folder.as_ref(), Serving::Showing).await?;
         let domain = self.chosen(&session)?;
         let lines = session.lines(&domain).await?;
         let (lines, left_out) = servable(lines, &domain);

@@ -35,7 +35,7 @@ pub enum Output {
 impl Plan {
     pub async fn run(self) -> anyhow::Result<Ending> {
         let reading = spinner("reading zones");
-        let mut session = self.options.open(self.folder.as_ref(), Serving::No).await?;
+        let mut session = self.options.open(self.folder.as_ref(), Serving::Comparing).await?;
         let report = session.plan().await;
         drop(reading);
         match self.output {

@@ -44,7 +44,7 @@ impl Up {
     pub async fn run(self) -> anyhow::Result<Ending> {
         let (changed, mut changes) = mpsc::unbounded_channel();
         let _watcher = watch(&self.folder, changed)?;
-        let mut session = self.options.open(Some(&self.folder), Serving::Yes).await?;
+        let mut session = self.options.open(Some(&self.folder), Serving::Answering).await?;
         greet(&session);
         let mut keeper = Keeper { session: &mut session, next: Instant::now(), window: Instant::now() };
         let report = keeper.pass(&BTreeMap::new()).await;

@@ -39,17 +39,19 @@ pub struct Options {
     pub token: Option<String>,
     /// Which networks AddressSources may ask.
     pub reachable: Reachable,
-    /// Whether the built-in server answers queries.
+    /// What the built-in server is there for.
     pub serving: Serving,
 }
 
-/// Whether the built-in server answers queries.
+/// What the built-in server is there for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Serving {
-    /// It does, and is the default provider.
-    Yes,
+    /// It answers queries, and is the default provider.
+    Answering,
     /// It holds an empty zone to compare with.
-    No,
+    Comparing,
+    /// It shows what it would hold, and is the default provider.
+    Showing,
 }
 
 /// A folder at work.

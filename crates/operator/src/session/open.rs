@@ -20,7 +20,7 @@ use crate::{
 impl Session {
     /// Works on a new version of the folder from now on; on problems the old one stays.
     pub async fn reload(&mut self, mut folder: Folder) -> Result<(), Vec<Problem>> {
-        if folder.providers.is_empty() && self.options.serving == Serving::Yes {
+        if folder.providers.is_empty() && self.options.serving != Serving::Comparing {
             let place = Place { file: "(default provider)".into(), line: 0 };
             folder.providers.push(Declared { object: builtin_provider(), place });
         }
@@ -108,8 +108,8 @@ impl Session {
                     open.shutdown().await;
                 }
                 let builtin = match self.options.serving {
-                    Serving::Yes => Builtin::bind(*listen, allow_transfer.clone()).await?,
-                    Serving::No => Builtin::detached(),
+                    Serving::Answering => Builtin::bind(*listen, allow_transfer.clone()).await?,
+                    Serving::Comparing | Serving::Showing => Builtin::detached(),
                 };
                 (Arc::new(builtin.clone()), Some(builtin))
             }
