@@ -199,6 +199,7 @@ fn settings(registry: &Registry, marks: Marks, rules: &Rules, limits: Option<Lim
         registry: registry.clone(),
         rules: rules.clone(),
         limits,
+        window: Duration::from_secs(600),
         known: if marks == Marks::None { Known::Everything } else { Known::Nothing },
     }
 }

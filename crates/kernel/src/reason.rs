@@ -15,6 +15,8 @@ pub enum Reason {
     Conflict,
     /// The live record differs from what was applied.
     DriftDetected,
+    /// Another DNSZone has the zone already.
+    DuplicateZone,
     /// Held by the guard until a person approves.
     Held,
     /// The value can't be what it claims to be.
@@ -62,6 +64,7 @@ impl Reason {
             Self::AmbiguousZone => "AmbiguousZone",
             Self::Conflict => "Conflict",
             Self::DriftDetected => "DriftDetected",
+            Self::DuplicateZone => "DuplicateZone",
             Self::Held => "Held",
             Self::InvalidValue => "InvalidValue",
             Self::NoMatchingZone => "NoMatchingZone",

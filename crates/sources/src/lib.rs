@@ -1,1 +1,61 @@
-//! placeholder
+//! Turns Kubernetes objects into intents, without a client.
+//!
+//! A source is a function, one per kind:
+//!
+//! ```text
+//! fn intents(object: &Kind, surroundings: &Surroundings) -> Result<Asked, BadField>
+//! ```
+//!
+//! It sees the object and a snapshot of what the object refers to, and answers with what is asked for, or
+//! with the field that can't be what it claims to be. It never fails because of another object.
+
+mod record_set;
+
+use std::{collections::BTreeMap, net::IpAddr};
+
+pub use record_set::{adoption, record_set};
+use zonekeeper_kernel::{reason::Reason, resolve::Intent, zone::Labels};
+
+/// What an object's wishes depend on besides itself.
+#[derive(Debug, Clone, Copy)]
+pub struct Surroundings<'a> {
+    /// The labels of the object's namespace.
+    pub namespace_labels: &'a Labels,
+    /// What AddressSources say.
+    pub addresses: &'a Addresses,
+}
+
+/// What AddressSources say to one namespace, by namespace and name; or why they say nothing.
+#[derive(Debug, Clone, Default)]
+pub struct Addresses(pub BTreeMap<(String, String), Result<Vec<IpAddr>, Unknown>>);
+
+/// Why something is not known at the moment: live records stay as they are (law 5).
+pub type Unknown = (Reason, String);
+
+/// What an object asks for.
+#[derive(Debug, Clone)]
+pub struct Asked {
+    /// The set, with values where they are known.
+    pub intent: Intent,
+    /// Why its values are not known, unless it is merely suspended.
+    pub unknown: Option<Unknown>,
+}
+
+/// A field that can't be what it claims to be.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{field}: {message}")]
+pub struct BadField {
+    /// The field.
+    pub field: String,
+    /// Why, and what to do.
+    pub message: String,
+}
+
+// === impl BadField ===
+
+impl BadField {
+    /// A bad field and why it is one.
+    pub fn new(field: impl Into<String>, message: impl ToString) -> Self {
+        Self { field: field.into(), message: message.to_string() }
+    }
+}

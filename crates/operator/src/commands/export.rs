@@ -39,13 +39,14 @@ impl Export {
     pub async fn run(self) -> anyhow::Result<Ending> {
         let mut session = self.options.open(self.folder.as_ref(), Serving::Showing).await?;
         let domain = self.chosen(&session)?;
-        let lines = session.lines(&domain).await?;
+        let (lines, mut notes) = session.lines(&domain).await?;
         let (lines, left_out) = servable(lines, &domain);
-        print!("{}", zonefile::print(&domain, lines, AUTOMATIC));
-        for line in left_out {
+        notes.extend(left_out.into_iter().map(|line| {
             let (name, rtype) = (line.name, line.rdata.rtype());
-            eprintln!("note: {name} {rtype} {} is left out: a zone file can't hold it beside other records", line.rdata);
-        }
+            format!("{name} {rtype} {} is left out: a zone file can't hold it beside other records", line.rdata)
+        }));
+        print!("{}", zonefile::print(&domain, lines, AUTOMATIC));
+        notes.iter().for_each(|note| eprintln!("note: {note}"));
         Ok(Ending::Done)
     }
 
@@ -70,15 +71,20 @@ impl Export {
 }
 
 impl Session {
-    /// What a zone holds: at its provider, or, for the built-in server, what the folder gives it.
-    async fn lines(&mut self, domain: &Name) -> anyhow::Result<Vec<Line>> {
-        let is_builtin = self.has_builtin();
+    /// What a zone holds: at its provider, or, for the built-in server, what the folder gives it. And what to
+    /// know about it.
+    async fn lines(&mut self, domain: &Name) -> anyhow::Result<(Vec<Line>, Vec<String>)> {
+        let is_wanted = |zone: &OpenZone| zone.zone.domain == *domain;
+        let is_builtin = self.zones().iter().find(|zone| is_wanted(zone)).is_some_and(|zone| zone.is_builtin);
         let report = if is_builtin { Some(self.plan().await) } else { None };
-        let zone = self.zones_mut().find(|zone| zone.zone.domain == *domain).context("a zone of the folder")?;
+        let zone = self.zones_mut().find(|zone| is_wanted(zone)).context("a zone of the folder")?;
         let mut lines = authority_lines(zone)?;
+        let mut notes = Vec::new();
         match report {
             Some(report) => {
-                let planned = report.zones.iter().filter(|report| report.domain == *domain);
+                let rejected = report.rejections().map(|(_, rejection)| rejection);
+                notes.extend(rejected.map(|rejection| format!("{}: {}: {}", rejection.holder, rejection.reason, rejection.message)));
+                let planned = report.zones.iter().filter(|report| report.key == zone.zone.key);
                 let changes = planned.flat_map(|report| report.verdict().cleared.changes());
                 let records = changes.flat_map(|change| &change.edits).filter_map(|edit| edit.after());
                 lines.extend(records.map(|record| Line {
@@ -102,11 +108,15 @@ impl Session {
         let has_own_servers =
             lines.iter().filter(|line| line.name == *domain && line.rdata.rtype() == RecordType::NS).count() > 0;
         if !has_own_servers {
-            lines.extend(name_server_lines(zone)?);
+            let (servers, unreachable) = name_server_lines(zone, &lines)?;
+            lines.extend(servers);
+            notes.extend(unreachable.iter().map(|server| {
+                format!("name server {server} is left out: it lies in the zone, and no A or AAAA record says where")
+            }));
         }
         lines.sort();
         lines.dedup();
-        Ok(lines)
+        Ok((lines, notes))
     }
 }
 
@@ -124,13 +134,24 @@ fn authority_lines(zone: &OpenZone) -> anyhow::Result<Vec<Line>> {
     }])
 }
 
-fn name_server_lines(zone: &OpenZone) -> anyhow::Result<Vec<Line>> {
+/// The zone's NS records, and servers that would need an address in the zone and have none: no server loads
+/// such a zone.
+fn name_server_lines(zone: &OpenZone, lines: &[Line]) -> anyhow::Result<(Vec<Line>, Vec<Name>)> {
     let ttl = Ttl(declare::authority(&zone.declared.object)?.ttl);
+    let has_address = |server: &Name| {
+        let is_address = |line: &Line| matches!(line.rdata.rtype(), RecordType::A | RecordType::AAAA);
+        lines.iter().any(|line| line.name == *server && is_address(line))
+    };
+    let (mut reachable, unreachable): (Vec<Name>, Vec<Name>) =
+        name_servers(zone)?.into_iter().partition(|server| !server.is_within(&zone.zone.domain) || has_address(server));
+    if reachable.is_empty() {
+        reachable.push(Name::parse("localhost")?);
+    }
     let line = |server: &Name| {
         let rdata = Rdata::parse(RecordType::NS, &server.to_fqdn())?;
         Ok(Line { name: zone.zone.domain.clone(), ttl, rdata })
     };
-    name_servers(zone)?.iter().map(line).collect()
+    Ok((reachable.iter().map(line).collect::<anyhow::Result<_>>()?, unreachable))
 }
 
 /// The servers that the provider names, else those of `spec.authority`.

@@ -1,7 +1,7 @@
 //! `zonekeeper up`: the folder is the desired state, kept so until somebody ends the program.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -24,9 +24,8 @@ use crate::{
 
 /// Editors write a file in several steps; this is how long they take.
 const QUIET: Duration = Duration::from_millis(20);
-/// How long after trouble the zones are tried again.
-const RETRY: Duration = Duration::from_secs(30);
-const GUARD_WINDOW: Duration = Duration::from_secs(600);
+/// How long to sleep where only a change of the folder can wake us.
+const IDLE: Duration = Duration::from_secs(3600);
 const TABLE_ROWS: usize = 40;
 
 /// Serve and maintain the zones of a folder.
@@ -42,21 +41,31 @@ pub struct Up {
 
 impl Up {
     pub async fn run(self) -> anyhow::Result<Ending> {
+        // Once and for all: a signal that comes in the middle of a pass must not be lost. A crash at any
+        // write is harmless, and so is this.
+        tokio::select! {
+            ended = self.keep() => ended,
+            () = ended() => Ok(Ending::Done),
+        }
+    }
+
+    async fn keep(self) -> anyhow::Result<Ending> {
         let (changed, mut changes) = mpsc::unbounded_channel();
         let _watcher = watch(&self.folder, changed)?;
         let mut session = self.options.open(Some(&self.folder), Serving::Answering).await?;
         greet(&session);
-        let mut keeper = Keeper { session: &mut session, next: Instant::now(), window: Instant::now() };
-        let report = keeper.pass(&BTreeMap::new()).await;
+        let mut keeper = Keeper { session: &mut session, standing: BTreeSet::new() };
+        let report = keeper.pass().await;
         println!("{}", table(keeper.session, &report));
         loop {
+            let due = keeper.session.due().unwrap_or_else(|| Instant::now() + IDLE);
             tokio::select! {
                 Some(()) = changes.recv() => {
                     settle(&mut changes).await;
                     match read(&self.folder) {
                         Ok(folder) => match keeper.session.reload(folder).await {
                             Ok(()) => {
-                                let report = keeper.pass(&BTreeMap::new()).await;
+                                let report = keeper.pass().await;
                                 if report.zones.iter().any(|zone| !zone.pass.applied.is_empty()) {
                                     println!("{}", table(keeper.session, &report));
                                 }
@@ -66,42 +75,37 @@ impl Up {
                         Err(error) => eprintln!("{error}\nthe folder is not applied; what was served stays"),
                     }
                 }
-                () = sleep_until(keeper.next) => {
-                    keeper.session.scan();
-                    keeper.pass(&BTreeMap::new()).await;
+                () = sleep_until(due) => {
+                    keeper.session.wake().await;
+                    keeper.pass().await;
                 }
-                _ = ended() => return Ok(Ending::Done),
             }
         }
     }
 }
 
-/// A session and when it must be looked at again.
+/// A session, and what was said of it and still holds: that is not said again in every pass.
 struct Keeper<'a> {
     session: &'a mut Session,
-    next: Instant,
-    window: Instant,
+    standing: BTreeSet<String>,
 }
 
 // === impl Keeper ===
 
 impl Keeper<'_> {
-    async fn pass(&mut self, approved: &BTreeMap<zonekeeper_kernel::zone::ZoneKey, String>) -> Report {
-        if self.window.elapsed() > GUARD_WINDOW {
-            self.session.begin_windows();
-            self.window = Instant::now();
+    async fn pass(&mut self) -> Report {
+        let report = self.session.apply(&BTreeMap::new(), Waiting::Never, &|_, _| {}).await;
+        self.session.reschedule(&report);
+        for zone in &report.zones {
+            for change in &zone.pass.applied {
+                println!("{}   [{}]", render::line(change, &zone.domain), zone.domain);
+            }
         }
-        let report = self.session.apply(approved, Waiting::Never, &|_, _| {}).await;
-        say(&report);
-        let soonest = report.zones.iter().filter_map(|zone| zone.pass.retry).min();
-        let trouble = report.zones.iter().any(|zone| zone.error.is_some() || !zone.pass.failed.is_empty());
-        let interval = self.session.shortest_interval().unwrap_or(Duration::from_secs(3600));
-        let wait = match (soonest, trouble) {
-            (Some(retry), _) => retry.max(Duration::from_secs(1)),
-            (None, true) => RETRY.min(interval),
-            (None, false) => interval,
-        };
-        self.next = Instant::now() + wait;
+        let standing: BTreeSet<String> = standing(&report).into_iter().collect();
+        for line in standing.difference(&self.standing) {
+            if line.starts_with('!') { eprintln!("{line}") } else { println!("{line}") }
+        }
+        self.standing = standing;
         report
     }
 }
@@ -153,26 +157,26 @@ fn greet(session: &Session) {
     }
 }
 
-/// One line per change, failure and refusal.
-fn say(report: &Report) {
+/// One line per error, failure, held change and refusal: all that stays so until somebody does something.
+/// Held changes are no errors; the others begin with `!`.
+fn standing(report: &Report) -> Vec<String> {
+    let mut lines = Vec::new();
     for zone in &report.zones {
         if let Some(error) = &zone.error {
-            eprintln!("! {}: {}: {error}", zone.domain, error.reason());
-        }
-        for change in &zone.pass.applied {
-            println!("{}   [{}]", render::line(change, &zone.domain), zone.domain);
+            lines.push(format!("! {}: {}: {error}", zone.domain, error.reason()));
         }
         for failure in &zone.pass.failed {
             let line = render::line(&failure.change, &zone.domain);
-            eprintln!("! {line}   {}: {}", failure.error.reason(), failure.error);
+            lines.push(format!("! {line}   {}: {}", failure.error.reason(), failure.error));
         }
         for shown in zone.shown().iter().filter(|shown| shown.held.is_some()) {
-            println!("{}   [{}]", shown_line(shown, &zone.domain), zone.domain);
+            lines.push(format!("{}   [{}]", shown_line(shown, &zone.domain), zone.domain));
         }
     }
     for (_, rejection) in report.rejections() {
-        eprintln!("! {}: {}: {}", rejection.holder, rejection.reason, rejection.message);
+        lines.push(format!("! {}: {}: {}", rejection.holder, rejection.reason, rejection.message));
     }
+    lines
 }
 
 /// What is served now, and who asked for it.

@@ -1,37 +1,18 @@
 //! Manifests in the kernel's terms: what they declare, or why they can't.
 
 mod provider;
-mod record_set;
 mod zone;
 
 pub use provider::{Backend, Credentials, ProviderSettings, provider_settings};
-pub use record_set::{Addresses, intent};
 pub use zone::{authority, limits, rules, zone, zone_key};
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector as ApiSelector;
 use zonekeeper_api::{NamespaceSelection, NamespacesFrom};
+pub use zonekeeper_sources::BadField;
 use zonekeeper_kernel::{
     pattern::Pattern,
     zone::{LabelSelector, Namespaces, Requirement},
 };
-
-/// A field that can't be what it claims to be.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{field}: {message}")]
-pub struct BadField {
-    /// The field.
-    pub field: String,
-    /// Why, and what to do.
-    pub message: String,
-}
-
-// === impl BadField ===
-
-impl BadField {
-    fn new(field: impl Into<String>, message: impl ToString) -> Self {
-        Self { field: field.into(), message: message.to_string() }
-    }
-}
 
 /// Namespaces by rule, in the kernel's terms.
 pub fn namespaces(selection: &NamespaceSelection) -> Namespaces {

@@ -13,7 +13,9 @@ use zonekeeper_kernel::{
 };
 use zonekeeper_providers::builtin::Authority;
 
-use crate::declare::{BadField, label_selector, namespaces, patterns, record_set::adoption};
+use zonekeeper_sources::adoption;
+
+use crate::declare::{BadField, label_selector, namespaces, patterns};
 
 /// The object's namespace and name.
 pub fn zone_key(object: &DNSZone) -> ZoneKey {

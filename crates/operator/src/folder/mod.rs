@@ -99,7 +99,12 @@ pub fn manifest_files(path: &Path) -> std::io::Result<BTreeSet<PathBuf>> {
         return Ok(files);
     }
     let mut folders = vec![path.to_owned()];
+    // A link to a folder above would lead round and round.
+    let mut visited = BTreeSet::new();
     while let Some(folder) = folders.pop() {
+        if !visited.insert(folder.canonicalize()?) {
+            continue;
+        }
         for entry in std::fs::read_dir(&folder)? {
             let path = entry?.path();
             let is_hidden = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
@@ -133,7 +138,7 @@ impl Reader {
             Err(error) => return self.problem(file, 0, String::new(), format!("can't be read: {error}")),
         };
         match serde_saphyr::from_multiple::<Option<Node>>(&text) {
-            Ok(nodes) => nodes.into_iter().flatten().for_each(|node| self.read_document(file, &node)),
+            Ok(nodes) => nodes.into_iter().flatten().for_each(|node| self.read_document(file, &node.without_nulls())),
             Err(error) => {
                 let line = error.location().map_or(0, |location| location.line());
                 let message = error.to_string();
@@ -265,9 +270,17 @@ impl Reader {
             }
         }
         for (key, data) in value["stringData"].as_object().into_iter().flatten() {
-            secret.keys.insert(key.clone(), data.as_str().unwrap_or_default().as_bytes().to_vec());
+            match data.as_str() {
+                Some(text) => drop(secret.keys.insert(key.clone(), text.as_bytes().to_vec())),
+                None => {
+                    let path = [Step::Field("stringData".into()), Step::Field(key.clone())];
+                    let message = "is not a text; put it in quotes".to_owned();
+                    self.problem(file, node.line_of(&path), path_text(&path), message);
+                }
+            }
         }
-        if self.admit(file, node, ("Secret".into(), namespace.clone(), name.clone())).is_some() {
+        let shown = if namespace.is_empty() { "default".to_owned() } else { namespace.clone() };
+        if self.admit(file, node, ("Secret".into(), shown, name.clone())).is_some() {
             self.folder.secrets.insert((namespace, name), secret);
             self.documents += 1;
         }
@@ -367,9 +380,6 @@ fn complete_token_reference(kind: &str, node: &mut Node) {
         at = inner;
     }
     let line = at.line;
-    if let node::Tree::Null = at.tree {
-        at.tree = node::Tree::Mapping(Vec::new());
-    }
     let node::Tree::Mapping(entries) = &mut at.tree else { return };
     if !entries.iter().any(|(key, _)| key.text == "apiTokenSecretRef") {
         let text = |text: &str| Node { line, tree: node::Tree::Text(text.into()) };

@@ -61,6 +61,19 @@ impl Node {
         }
     }
 
+    /// The same without fields that are null: an API server drops them before it decodes.
+    pub fn without_nulls(&self) -> Self {
+        let tree = match &self.tree {
+            Tree::Mapping(entries) => {
+                let kept = entries.iter().filter(|(_, node)| !matches!(node.tree, Tree::Null));
+                Tree::Mapping(kept.map(|(key, node)| (key.clone(), node.without_nulls())).collect())
+            }
+            Tree::Sequence(nodes) => Tree::Sequence(nodes.iter().map(Self::without_nulls).collect()),
+            Tree::Null | Tree::Bool(_) | Tree::Number(_) | Tree::Text(_) => self.tree.clone(),
+        };
+        Self { line: self.line, tree }
+    }
+
     /// The line of the value at a path; of the nearest value around it where there is none.
     pub fn line_of(&self, path: &[Step]) -> u64 {
         let Some((step, rest)) = path.split_first() else { return self.line };

@@ -1,12 +1,14 @@
 //! A folder at work: its providers opened, its zones found, its wishes resolved.
 
+mod answers;
 mod credentials;
 mod open;
 mod wishes;
 
-use std::{collections::BTreeMap, net::IpAddr, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 pub use credentials::FolderCredentials;
+use tokio::time::Instant;
 use zonekeeper_kernel::{
     guard::{Approval, Verdict},
     plan::{Plan, Scope},
@@ -25,8 +27,13 @@ use crate::{
     folder::{Declared, Folder, Problem},
     zone::{Pass, Waiting, ZoneWorker},
 };
+use answers::Answers;
 use wishes::Wishes;
 use zonekeeper_api::DNSZone;
+
+/// How long after trouble a zone is tried again.
+const RETRY: Duration = Duration::from_secs(30);
+const INTERVAL: Duration = Duration::from_secs(60);
 
 /// How a folder is worked on.
 #[derive(Debug, Clone)]
@@ -61,7 +68,9 @@ pub struct Session {
     budgets: Budgets,
     providers: BTreeMap<String, OpenProvider>,
     zones: Vec<OpenZone>,
-    last_addresses: BTreeMap<(String, String), Vec<IpAddr>>,
+    /// DNSZones that another one stands before.
+    duplicates: Vec<Rejection>,
+    answers: Answers,
 }
 
 struct OpenProvider {
@@ -77,6 +86,10 @@ pub struct OpenZone {
     pub zone: zonekeeper_kernel::zone::Zone,
     pub provider: String,
     pub worker: Result<ZoneWorker, ProviderError>,
+    /// Whether it lives inside this process.
+    pub is_builtin: bool,
+    /// When it must be looked at again by itself.
+    due: Instant,
 }
 
 /// What a zone would become, or became.
@@ -119,7 +132,8 @@ impl Session {
             budgets: Budgets::default(),
             providers: BTreeMap::new(),
             zones: Vec::new(),
-            last_addresses: BTreeMap::new(),
+            duplicates: Vec::new(),
+            answers: Answers::default(),
         };
         session.reload(folder).await?;
         Ok(session)
@@ -161,7 +175,6 @@ impl Session {
                         let (desired, rejections) = wishes.resolve(&zone.zone, worker);
                         let evidence = wishes.evidence(&rejections);
                         let plan = worker.plan(&desired, &evidence, Scope::Zone);
-                        worker.begin_window();
                         let verdict = worker.guard(&plan, &Approval::None);
                         report.rejections = rejections;
                         report.pass = Pass { plan, verdict, ..Pass::default() };
@@ -172,7 +185,7 @@ impl Session {
             };
             zones.push(report);
         }
-        Report { zones, rejections: wishes.into_rejections() }
+        Report { zones, rejections: self.rejections(wishes) }
     }
 
     /// Applies what every zone needs, as far as the guard lets it.
@@ -210,46 +223,44 @@ impl Session {
             };
             zones.push(report);
         }
-        Report { zones, rejections: wishes.into_rejections() }
+        Report { zones, rejections: self.rejections(wishes) }
     }
 
-    /// Reads every zone again before the next pass.
-    pub fn scan(&mut self) {
-        for zone in &mut self.zones {
-            if let Ok(worker) = &mut zone.worker {
-                worker.forget();
-            }
+    /// Comes back sooner to zones that had trouble in their last pass.
+    pub fn reschedule(&mut self, report: &Report) {
+        let now = Instant::now();
+        for (zone, report) in self.zones.iter_mut().zip(&report.zones) {
+            let has_trouble = report.error.is_some() || !report.pass.failed.is_empty();
+            let wait = match (report.pass.retry, has_trouble) {
+                (Some(retry), _) => retry.max(Duration::from_secs(1)),
+                (None, true) => RETRY,
+                (None, false) => continue,
+            };
+            zone.due = zone.due.min(now + wait);
         }
     }
 
-    /// Begins a new guard window in every zone.
-    pub fn begin_windows(&mut self) {
-        for zone in &mut self.zones {
-            if let Ok(worker) = &mut zone.worker {
-                worker.begin_window();
-            }
-        }
-    }
-
-    /// The shortest interval at which something must be looked at again by itself.
-    pub fn shortest_interval(&self) -> Option<Duration> {
-        let zones = self
-            .zones
-            .iter()
-            .filter(|zone| !self.providers.get(&zone.provider).is_some_and(|open| open.settings.is_builtin()))
-            .map(|zone| zone.declared.object.spec.interval.clone());
-        let sources = self
-            .folder
-            .address_sources
-            .iter()
-            .filter(|source| !source.object.spec.http.is_empty())
-            .map(|source| source.object.spec.interval.clone());
-        zones.chain(sources).filter_map(|interval| interval.to_std().ok()).min()
+    /// When something must be looked at again by itself.
+    pub fn due(&self) -> Option<Instant> {
+        let zones = self.zones.iter().filter(|zone| !zone.is_builtin || zone.worker.is_err()).map(|zone| zone.due);
+        zones.chain(self.answers.due(&self.folder)).min()
     }
 
     async fn wishes(&mut self) -> Wishes {
-        let addresses = wishes::addresses(&self.folder, &self.options.reachable, &mut self.last_addresses).await;
+        let addresses = self.answers.ask(&self.folder, &self.options.reachable).await;
         Wishes::gather(&self.folder, &self.zones, &addresses)
+    }
+
+    fn rejections(&self, wishes: Wishes) -> Vec<Rejection> {
+        self.duplicates.iter().cloned().chain(wishes.into_rejections()).collect()
+    }
+}
+
+// === impl OpenZone ===
+
+impl OpenZone {
+    fn interval(&self) -> Duration {
+        self.declared.object.spec.interval.to_std().unwrap_or(INTERVAL)
     }
 }
 

@@ -1,13 +1,21 @@
 //! Opening what a folder declares, and keeping open what a new version of it still declares.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, btree_map::Entry},
     sync::Arc,
+    time::Duration,
 };
 
 use kube::ResourceExt;
+use tokio::time::Instant;
 use zonekeeper_api::{DNSProvider, DNSZone, DeletionPolicy};
-use zonekeeper_kernel::{claim::Known, zone::Namespaces};
+use zonekeeper_kernel::{
+    claim::Known,
+    holder::Holder,
+    rdata::RecordType,
+    reason::{Reason, Rejection},
+    zone::{Namespaces, Zone},
+};
 use zonekeeper_providers::{ProviderError, builtin::Builtin, cloudflare::Cloudflare};
 
 use crate::{
@@ -25,11 +33,26 @@ impl Session {
             folder.providers.push(Declared { object: builtin_provider(), place });
         }
         let settings = self.check(&folder)?;
-        let zones = zones_by_provider(&folder)?;
+        let (zones, duplicates) = zones_by_provider(&folder)?;
         self.open_providers(&folder, settings).await?;
         self.open_zones(zones).await;
+        self.duplicates = duplicates;
+        self.answers.expire_failures();
         self.folder = folder;
         Ok(())
+    }
+
+    /// Forgets what was read of zones whose scan is due, and opens those that could not be opened before.
+    pub async fn wake(&mut self) {
+        let now = Instant::now();
+        for zone in self.zones.iter_mut().filter(|zone| zone.due <= now) {
+            zone.due = now + zone.interval();
+            match (&mut zone.worker, self.providers.get(&zone.provider)) {
+                (Ok(worker), _) => worker.forget(),
+                (Err(_), Some(open)) => zone.worker = open_zone(open, &zone.declared.object, &zone.zone, None).await,
+                (Err(_), None) => {}
+            }
+        }
     }
 
     /// What can be known to be wrong before any call.
@@ -104,7 +127,10 @@ impl Session {
         let (provider, builtin): (Arc<dyn zonekeeper_providers::Provider>, _) = match &settings.backend {
             Backend::Cloudflare(cloudflare) => (Arc::new(Cloudflare::new(cloudflare.clone(), &self.budgets)?), None),
             Backend::Builtin { listen, allow_transfer } => {
-                if let Some(open) = self.providers.get(&settings.name).and_then(|open| open.builtin.clone()) {
+                // A server on another port answers until the new one does; on the same port only one can.
+                if let Some(open) = self.providers.get(&settings.name).and_then(|open| open.builtin.clone())
+                    && open.local_addr() == Some(*listen)
+                {
                     open.shutdown().await;
                 }
                 let builtin = match self.options.serving {
@@ -134,7 +160,10 @@ impl Session {
                 .remove(&(provider.clone(), zone.domain.to_string()))
                 .filter(|(object, _)| object.spec.zone_id == declared.object.spec.zone_id);
             let worker = open_zone(open, &declared.object, &zone, old.map(|(_, worker)| worker)).await;
-            self.zones.push(OpenZone { declared, zone, provider, worker });
+            let is_builtin = open.settings.is_builtin();
+            let mut zone = OpenZone { declared, zone, provider, worker, is_builtin, due: Instant::now() };
+            zone.due += zone.interval();
+            self.zones.push(zone);
         }
     }
 
@@ -159,7 +188,7 @@ impl Session {
 async fn open_zone(
     open: &OpenProvider,
     object: &DNSZone,
-    zone: &zonekeeper_kernel::zone::Zone,
+    zone: &Zone,
     old: Option<ZoneWorker>,
 ) -> Result<ZoneWorker, ProviderError> {
     let configuration = |bad: BadField| ProviderError::Configuration { message: bad.to_string() };
@@ -167,18 +196,14 @@ async fn open_zone(
         builtin.declare(zone.domain.clone(), declare::authority(object).map_err(configuration)?);
     }
     let is_builtin = open.settings.is_builtin();
-    let access = match &old {
-        Some(worker) if is_builtin => worker.access().clone(),
-        Some(_) | None => {
-            let id = Some(object.spec.zone_id.as_str()).filter(|id| !id.is_empty());
-            open.provider.open(&zone.domain, id).await?
-        }
-    };
+    let id = Some(object.spec.zone_id.as_str()).filter(|id| !id.is_empty());
+    let access = open.provider.open(&zone.domain, id).await?;
     let settings = Settings {
         identity: format!("{}/{}", open.settings.name, zone.domain),
         registry: open.settings.registry(&zone.domain, access.comment_limit()),
         rules: declare::rules(object).map_err(configuration)?,
         limits: (!is_builtin).then(|| declare::limits(object)),
+        window: object.spec.guard.window.to_std().unwrap_or(Duration::from_secs(600)),
         known: if is_builtin { Known::Everything } else { Known::Nothing },
     };
     Ok(match old {
@@ -190,9 +215,9 @@ async fn open_zone(
     })
 }
 
-/// Every zone with the name of its provider, sorted by key.
-fn zones_by_provider(folder: &Folder) -> Result<Vec<(Declared<DNSZone>, String)>, Vec<Problem>> {
-    let mut zones = Vec::new();
+/// Every zone with the name of its provider, sorted by key; and those that another zone stands before.
+fn zones_by_provider(folder: &Folder) -> Result<(Vec<(Declared<DNSZone>, String)>, Vec<Rejection>), Vec<Problem>> {
+    let (mut zones, mut duplicates) = (Vec::new(), Vec::new());
     let mut problems = Vec::new();
     let mut taken: BTreeMap<(String, String), String> = BTreeMap::new();
     let mut declared: Vec<&Declared<DNSZone>> = folder.zones.iter().collect();
@@ -202,18 +227,33 @@ fn zones_by_provider(folder: &Folder) -> Result<Vec<(Declared<DNSZone>, String)>
             let read = declare::zone(&zone.object, &provider)?;
             declare::rules(&zone.object)?;
             declare::authority(&zone.object)?;
-            let place = (provider.clone(), read.domain.to_string());
-            if let Some(first) = taken.insert(place, read.key.to_string()) {
-                let message = format!("DuplicateZone: DNSZone {first} already has this domain at provider {provider}");
-                return Err(BadField { field: "spec.domain".into(), message });
-            }
-            Ok(provider)
+            Ok((provider, read))
         }) {
-            Ok(provider) => zones.push((zone.clone(), provider)),
+            Ok((provider, read)) => match taken.entry((provider.clone(), read.domain.to_string())) {
+                Entry::Vacant(place) => {
+                    place.insert(read.key.to_string());
+                    zones.push((zone.clone(), provider));
+                }
+                Entry::Occupied(first) => duplicates.push(duplicate(zone, &read, first.get(), &provider)),
+            },
             Err(bad) => problems.push(problem(&zone.place, bad)),
         }
     }
-    if problems.is_empty() { Ok(zones) } else { Err(problems) }
+    if problems.is_empty() { Ok((zones, duplicates)) } else { Err(problems) }
+}
+
+fn duplicate(zone: &Declared<DNSZone>, read: &Zone, first: &str, provider: &str) -> Rejection {
+    let message = format!(
+        "{}: DNSZone {first} already has {} at DNSProvider {provider}; remove one of the two",
+        zone.place, read.domain
+    );
+    Rejection {
+        holder: Holder::new("dnszone", &read.key.namespace, &read.key.name),
+        name: Some(read.domain.clone()),
+        rtype: RecordType::SOA,
+        reason: Reason::DuplicateZone,
+        message,
+    }
 }
 
 fn provider_of(folder: &Folder, zone: &Declared<DNSZone>) -> Result<String, BadField> {

@@ -1,9 +1,6 @@
 //! What a folder wants of each zone, and whose wishes could not be understood.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    net::IpAddr,
-};
+use std::collections::{BTreeMap, BTreeSet};
 
 use kube::ResourceExt;
 use zonekeeper_api::AddressSource;
@@ -18,10 +15,10 @@ use zonekeeper_kernel::{
     zone::{Zone, ZoneKey},
 };
 use zonekeeper_providers::ProviderError;
+use zonekeeper_sources::{Addresses, Asked, Surroundings, Unknown, record_set};
 
 use crate::{
-    address_source::{Reachable, addresses as ask},
-    declare::{self, Addresses},
+    declare,
     folder::Folder,
     session::{OpenZone, ZoneReport, ZoneState},
     zone::{Pass, ZoneWorker},
@@ -54,8 +51,10 @@ impl Wishes {
             let age = format!("{namespace}/{}", object.name_any());
             let holder = Holder::new("recordset", &namespace, &object.name_any());
             let addresses = permitted(folder, &namespace, addresses);
-            match declare::intent(object, age, folder.namespace_labels(&namespace), &addresses) {
-                Ok((intent, unknown)) => wishes.place(intent, unknown, &candidates),
+            let labels = folder.namespace_labels(&namespace);
+            let surroundings = Surroundings { namespace_labels: &labels, addresses: &addresses };
+            match record_set(object, age, &surroundings) {
+                Ok(Asked { intent, unknown }) => wishes.place(intent, unknown, &candidates),
                 Err(bad) => {
                     let rtype = object.spec.rtype.parse().unwrap_or(RecordType::from_code(0));
                     let message = format!("{}: {bad}", declared.place);
@@ -66,7 +65,7 @@ impl Wishes {
         wishes
     }
 
-    fn place(&mut self, intent: Intent, unknown: Option<(Reason, String)>, zones: &[Zone]) {
+    fn place(&mut self, intent: Intent, unknown: Option<Unknown>, zones: &[Zone]) {
         let (candidates, rejections) = choose(&intent, zones);
         if let Some((reason, message)) = unknown {
             let name = candidates.first().map(|candidate| candidate.name.clone());
@@ -132,45 +131,6 @@ impl Wishes {
     pub fn into_rejections(self) -> Vec<Rejection> {
         self.rejections
     }
-}
-
-/// What every AddressSource of a folder says; the last good addresses where it says nothing.
-pub async fn addresses(
-    folder: &Folder,
-    reachable: &Reachable,
-    last: &mut BTreeMap<(String, String), Vec<IpAddr>>,
-) -> Addresses {
-    let mut addresses = Addresses::default();
-    for declared in &folder.address_sources {
-        let object = &declared.object;
-        let namespace = object.namespace().unwrap_or_default();
-        let key = (namespace.clone(), object.name_any());
-        let secret_headers = |source: &zonekeeper_api::HttpSource| match &source.headers_secret_ref {
-            None => Ok(Vec::new()),
-            Some(reference) => folder
-                .secret(Some(&namespace), &reference.name)
-                .map(|secret| secret.texts().map(|(key, value)| (key.to_owned(), value)).collect())
-                .ok_or_else(|| format!("Secret {namespace}/{} does not exist", reference.name)),
-        };
-        let said = match ask(&object.spec, reachable, secret_headers).await {
-            Ok(found) => {
-                last.insert(key.clone(), found.clone());
-                Ok(found)
-            }
-            Err(error) => match last.get(&key) {
-                Some(good) => {
-                    tracing::warn!(source = %format!("{}/{}", key.0, key.1), %error, "keeping the last good addresses");
-                    Ok(good.clone())
-                }
-                None => Err((
-                    Reason::TargetsUnknown,
-                    format!("AddressSource {}/{} has no address: {error}", key.0, key.1),
-                )),
-            },
-        };
-        addresses.0.insert(key, said);
-    }
-    addresses
 }
 
 /// Names that several objects want: only there does it matter who was first.

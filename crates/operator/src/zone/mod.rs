@@ -6,7 +6,9 @@ mod pass;
 pub use cache::Cache;
 pub use pass::{Failure, Pass, Waiting};
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use tokio::time::Instant;
 
 use zonekeeper_kernel::{
     capability::Capabilities,
@@ -32,7 +34,7 @@ pub struct ZoneWorker {
     cache: Cache,
     written: BTreeMap<RecordId, Holder>,
     settled: Settled,
-    window: Option<Window>,
+    window: Option<(Instant, Window)>,
 }
 
 /// How a zone is worked on.
@@ -46,6 +48,8 @@ pub struct Settings {
     pub rules: Rules,
     /// How much may change at once; none where all that is there lives in this process.
     pub limits: Option<Limits>,
+    /// How long the guard adds changes up.
+    pub window: Duration,
     /// What is ours though the zone does not say so, apart from what this worker wrote itself.
     pub known: Known,
 }
@@ -105,11 +109,6 @@ impl ZoneWorker {
         self.cache.forget();
     }
 
-    /// Begins a new window for the guard.
-    pub fn begin_window(&mut self) {
-        self.window = None;
-    }
-
     /// Who holds the sets of the zone now, for the resolver.
     ///
     /// Assumes: the zone was observed.
@@ -149,8 +148,11 @@ impl ZoneWorker {
 
     /// Asks the guard about a plan.
     pub fn guard(&mut self, plan: &Plan, approval: &Approval) -> Verdict {
-        let owned = plan.counts.owned;
-        let window = *self.window.get_or_insert(Window { owned_at_start: owned, ..Window::default() });
+        if self.window.is_some_and(|(begun, _)| begun.elapsed() > self.settings.window) {
+            self.window = None;
+        }
+        let new = Window { owned_at_start: plan.counts.owned, ..Window::default() };
+        let (_, window) = *self.window.get_or_insert((Instant::now(), new));
         let subject = Subject {
             identity: &self.settings.identity,
             domain: &self.settings.registry.domain,

@@ -211,7 +211,7 @@ impl ZoneWorker {
     }
 
     fn remember(&mut self, change: &Change, effects: &[zonekeeper_providers::Effect]) {
-        if let Some(window) = &mut self.window {
+        if let Some((_, window)) = &mut self.window {
             window.deletes += usize::from(is_counted_delete(change));
             window.updates += usize::from(is_counted_update(change));
             window.prunes += usize::from(change.cause == Cause::Pruned);

@@ -90,7 +90,7 @@ pub fn concern(status: u16, errors: &[ApiError]) -> Concern {
     if status == 413 || errors.iter().any(is_about_batch_size) {
         return Concern::BatchSize;
     }
-    let known = errors.iter().filter_map(|error| meaning(error.code)).map(|meaning| meaning.concern);
+    let known = errors.iter().filter_map(|error| meaning(status, error.code)).map(|meaning| meaning.concern);
     let fallback = match status {
         401 | 403 => Concern::Everything,
         404 | 409 => Concern::State,
@@ -129,12 +129,16 @@ fn words(status: u16, errors: &[ApiError]) -> String {
     }
     let said: Vec<String> =
         errors.iter().map(|error| format!("{} ({})", error.message.trim_end_matches('.'), error.code)).collect();
-    let advice = errors.iter().find_map(|error| meaning(error.code)).map(|meaning| meaning.advice);
+    let advice = errors.iter().find_map(|error| meaning(status, error.code)).map(|meaning| meaning.advice);
     let advice = advice.map_or(String::new(), |advice| format!("; {advice}"));
     format!("Cloudflare says: {}{advice}", said.join("; "))
 }
 
-fn meaning(code: i64) -> Option<&'static Meaning> {
+fn meaning(status: u16, code: i64) -> Option<&'static Meaning> {
+    // Code 0 means nothing by itself: gateways send it when a right is missing, others when they have no code.
+    if code == 0 && !matches!(status, 401 | 403) {
+        return None;
+    }
     MEANINGS.iter().find(|meaning| meaning.codes.contains(&code))
 }
 

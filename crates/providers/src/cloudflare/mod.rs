@@ -26,7 +26,7 @@ use zonekeeper_kernel::{capability::Capabilities, guard::Cleared, name::Name,
 use crate::{
     Outcome, Progress, Provider, ProviderError, ZoneAccess,
     cloudflare::{
-        api::{Client, Failure, Reply},
+        api::{ApiError, Client, Failure, Reply},
         batch::Batches,
         budget::{Budgets, Purpose, Rate},
         convert::ApiRecord,
@@ -328,7 +328,7 @@ impl ZoneAccess for CloudflareZone {
         let path = format!("/zones/{}/dns_records/{}", self.id, query_text(&id.0));
         match self.client.read::<ApiRecord>(path, Purpose::Change).await {
             Ok(reply) => Ok(reply.result.into_live()),
-            Err(Failure::Refused { status: 404, .. }) => Ok(None),
+            Err(Failure::Refused { status, errors }) if is_missing(status, &errors) => Ok(None),
             Err(failure) => Err(explain(&format!("reading record {}", id.0), &failure)),
         }
     }
@@ -337,6 +337,11 @@ impl ZoneAccess for CloudflareZone {
         let batches = Batches { client: &self.client, zone: &self.id, limit: &self.batch_limit };
         batches.apply(cleared.changes(), progress).await
     }
+}
+
+/// Which HTTP status comes with 81044 is not documented (2026-11).
+fn is_missing(status: u16, errors: &[ApiError]) -> bool {
+    status == 404 || errors.iter().any(|error| error.code == 81044)
 }
 
 fn query_text(text: &str) -> String {

@@ -1,6 +1,6 @@
-//! A RecordSet in the kernel's terms.
+//! RecordSet: one set, asked for by name.
 
-use std::{collections::BTreeMap, net::IpAddr};
+use std::net::IpAddr;
 
 use kube::ResourceExt;
 use zonekeeper_api::{Adoption as ApiAdoption, RecordSet};
@@ -12,25 +12,13 @@ use zonekeeper_kernel::{
     reason::Reason,
     record::{Attributes, Ttl},
     resolve::{Intent, WantedName},
-    zone::{Labels, ZoneKey},
+    zone::ZoneKey,
 };
 
-use crate::declare::BadField;
+use crate::{Asked, BadField, Surroundings};
 
-/// What AddressSources say, by namespace and name; or why they say nothing.
-#[derive(Debug, Clone, Default)]
-pub struct Addresses(pub BTreeMap<(String, String), Result<Vec<IpAddr>, (Reason, String)>>);
-
-/// What a RecordSet asks for, and why its values are not known where they are not.
-pub type Asked = (Intent, Option<(Reason, String)>);
-
-/// What a RecordSet asks for.
-pub fn intent(
-    object: &RecordSet,
-    age: String,
-    namespace_labels: Labels,
-    addresses: &Addresses,
-) -> Result<Asked, BadField> {
+/// What a RecordSet asks for; `age` sorts it among others that want the same.
+pub fn record_set(object: &RecordSet, age: String, surroundings: &Surroundings<'_>) -> Result<Asked, BadField> {
     let spec = &object.spec;
     let namespace = object.namespace().unwrap_or_default();
     let rtype: RecordType = spec.rtype.parse().map_err(|error| BadField::new("spec.type", error))?;
@@ -50,7 +38,7 @@ pub fn intent(
     for source in &spec.values_from {
         let reference = &source.address_source_ref;
         let key = (reference.namespace.clone().unwrap_or_else(|| namespace.clone()), reference.name.clone());
-        match addresses.0.get(&key) {
+        match surroundings.addresses.0.get(&key) {
             Some(Ok(found)) => values.extend(found.iter().filter_map(|address| address_value(rtype, *address))),
             Some(Err((reason, message))) => unknown = Some((*reason, message.clone())),
             None => {
@@ -75,7 +63,7 @@ pub fn intent(
     let intent = Intent {
         holder: Holder::new("recordset", &namespace, &object.name_any()),
         age,
-        namespace_labels,
+        namespace_labels: surroundings.namespace_labels.clone(),
         labels: object.labels().clone(),
         zone_refs: (!spec.zone_refs.is_empty()).then(|| zone_refs.collect()),
         name,
@@ -94,7 +82,7 @@ pub fn intent(
         adoption: adoption(spec.adoption),
         namespace,
     };
-    Ok((intent, unknown))
+    Ok(Asked { intent, unknown })
 }
 
 /// Adoption in the kernel's terms.

@@ -1,0 +1,36 @@
+# Run `make` for the list.
+SHELL := /bin/bash
+CACHE ?= $(if $(ZONEKEEPER_CACHE),$(ZONEKEEPER_CACHE),$(if $(XDG_CACHE_HOME),$(XDG_CACHE_HOME),$(HOME)/.cache)/zonekeeper)
+
+.DEFAULT_GOAL := help
+.PHONY: help up test unit check gen bench setup tools
+
+help: ## this list
+	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+up: ## build, then serve and watch examples/quickstart
+	@scripts/setup build
+	@cargo build --quiet --release --package zonekeeper
+	@exec target/release/zonekeeper up examples/quickstart
+
+test: ## everything: checks, all tests, the simulator's conformance, the crash sweep
+	@scripts/setup test
+	@scripts/test
+
+unit: ## the tests that need nothing but Rust
+	@cargo test --package zonekeeper-kernel --package zonekeeper-api --package zonekeeper --package xtask
+
+check: ## formatting, lints, dependency policy, generated files
+	@scripts/setup check
+	@scripts/check
+
+gen: ## write CRDs and the API reference from the code
+	@cargo run --quiet --package xtask -- gen
+
+bench: ## the figures in BENCHMARKS.md
+	@scripts/setup build
+	@cargo build --quiet --release --package zonekeeper --package zonekeeper-tests --bins
+	@target/release/bench
+
+tools: ## what `make check` needs from crates.io, into a cache outside the tree
+	@scripts/setup check
