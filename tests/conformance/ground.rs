@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use cloudflare_sim::{Knobs, Plan, knobs::RecordQuota};
+use cloudflare_sim::{Knobs, Plan, knobs, knobs::RecordQuota};
 use serde_json::json;
 use zonekeeper::zone::Pass;
 use zonekeeper_kernel::{
@@ -31,6 +31,8 @@ pub enum Host {
     MemoryCloudflare,
     Builtin,
     Cloudflare(Plan),
+    /// The same on the Enterprise plan, with what nobody has verified the other way round.
+    CloudflareInDoubt,
 }
 
 /// What a rung may ask of a place.
@@ -69,9 +71,13 @@ impl Ground {
                 let (server, stage) = Stage::builtin().await;
                 Self { _server: Some(server), ..Self::of(place, stage) }
             }
-            Host::Cloudflare(plan) => {
+            Host::Cloudflare(_) | Host::CloudflareInDoubt => {
+                let (plan, knobs) = match place.host {
+                    Host::Cloudflare(plan) => (plan, Knobs::default()),
+                    _in_doubt => (Plan::Enterprise, doubts()),
+                };
                 let at = AtCloudflare::start(plan).await;
-                at.sim.knobs(Knobs { record_quota: RecordQuota::Off, ..Knobs::default() });
+                at.sim.knobs(Knobs { record_quota: RecordQuota::Off, ..knobs });
                 let stage = at.stage(place.marks).await;
                 Self { at: Some(at), ..Self::of(place, stage) }
             }
@@ -175,5 +181,32 @@ impl Ground {
 
     fn writes(&self) -> usize {
         self.at.as_ref().map_or(0, |at| at.sim.writes())
+    }
+}
+
+/// The second setting of every knob that a client could notice and still do its work.
+fn doubts() -> Knobs {
+    Knobs {
+        empty_list_pages: knobs::EmptyListPages::One,
+        settings_shown: knobs::SettingsShown::ProxiableOnly,
+        hostname_case: knobs::HostnameCase::Keep,
+        unquoted_txt: knobs::UnquotedTxt::Quoted,
+        long_unquoted_txt: knobs::LongUnquotedTxt::Chunked,
+        txt_beside_ns: knobs::TxtBesideNs::Accept,
+        zone_page_size: knobs::ZonePageSize::Refuse,
+        record_page_max: knobs::RecordPageMax::Documented,
+        missing_record: knobs::MissingRecord::BadRequest,
+        zone_names: knobs::ZoneNames::Unicode,
+        srv_service_fields: knobs::SrvServiceFields::Refuse,
+        typed_content: knobs::TypedContent::Parse,
+        ds_without_ns: knobs::DsWithoutNs::Accept,
+        uri_content: knobs::UriContent::Bare,
+        identical_record: knobs::IdenticalRecord::Code81057,
+        name_outside_zone: knobs::NameOutsideZone::Refuse,
+        identical_patch: knobs::IdenticalPatch::Stays,
+        empty_batch: knobs::EmptyBatch::Refuse,
+        oversized_batch: knobs::OversizedBatch::TooLarge,
+        validation_shape: knobs::ValidationShape::Chained,
+        ..Knobs::default()
     }
 }

@@ -5,6 +5,7 @@
 
 mod attributes;
 mod forgery;
+mod freshness;
 mod ground;
 mod ownership;
 mod retype;
@@ -114,6 +115,8 @@ ladder!(tests cloudflare_free_comment = Host::Cloudflare(Plan::Free), Comment);
 ladder!(tests cloudflare_free_txt = Host::Cloudflare(Plan::Free), Txt);
 ladder!(tests cloudflare_enterprise_comment = Host::Cloudflare(Plan::Enterprise), Comment);
 ladder!(tests cloudflare_enterprise_txt = Host::Cloudflare(Plan::Enterprise), Txt);
+ladder!(tests cloudflare_in_doubt_comment = Host::CloudflareInDoubt, Comment);
+ladder!(tests cloudflare_in_doubt_txt = Host::CloudflareInDoubt, Txt);
 
 const NEEDS_ATTRIBUTES: &[&str] = &[
     "proxied_has_an_automatic_ttl_whatever_was_asked",
@@ -150,7 +153,7 @@ const NEEDS_UNKNOWN_TYPES: &[&str] = &["an_unknown_type_travels_by_rfc_3597"];
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_skip_can_not_hide() {
-    let cases: [(Place, &[&[&str]]); 11] = [
+    let cases: [(Place, &[&[&str]]); 13] = [
         (memory_standard_comment::PLACE, &[NEEDS_ATTRIBUTES, NEEDS_TXT]),
         (memory_standard_txt::PLACE, &[NEEDS_ATTRIBUTES, NEEDS_COMMENTS]),
         (memory_standard_none::PLACE, &[NEEDS_ATTRIBUTES, NEEDS_MARKERS, NEEDS_COMMENTS, NEEDS_TXT]),
@@ -162,6 +165,8 @@ async fn a_skip_can_not_hide() {
         (cloudflare_free_txt::PLACE, &[NEEDS_UNKNOWN_TYPES, NEEDS_COMMENTS]),
         (cloudflare_enterprise_comment::PLACE, &[NEEDS_UNKNOWN_TYPES, NEEDS_TXT]),
         (cloudflare_enterprise_txt::PLACE, &[NEEDS_UNKNOWN_TYPES, NEEDS_COMMENTS]),
+        (cloudflare_in_doubt_comment::PLACE, &[NEEDS_UNKNOWN_TYPES, NEEDS_TXT]),
+        (cloudflare_in_doubt_txt::PLACE, &[NEEDS_UNKNOWN_TYPES, NEEDS_COMMENTS]),
     ];
     for (place, expected) in cases {
         let ground = Ground::at(place).await;

@@ -160,3 +160,18 @@ pub async fn names_may_be_as_long_as_dns_allows(ground: &mut Ground) {
     ground.holds(&longest, "A", ["192.0.2.4"]).await;
     ground.clear().await;
 }
+
+/// The marker falls back to the data's own name, where nothing looks for it: every pass writes it again.
+#[tokio::test]
+#[ignore = "kernel: TxtNames::marker_of has no place for the marker of a name over 247 octets"]
+async fn a_name_without_room_for_its_txt_marker_is_refused_or_quiet() {
+    let place = crate::memory_standard_txt::PLACE;
+    let label = "a".repeat(63);
+    let longest = format!("{label}.{label}.{label}.{}", "b".repeat(49));
+    crate::climb(place, &[], async |ground: &mut Ground| {
+        let wishes = [want("A", &longest, ["192.0.2.1"])];
+        ground.stage.sync_once(&wishes).await.expect("a pass");
+        ground.is_quiet(&wishes).await;
+    })
+    .await;
+}

@@ -37,7 +37,7 @@ pub async fn every_type_is_created_read_back_updated_and_deleted(ground: &mut Gr
     let (supported, skipped): (Vec<RecordType>, Vec<RecordType>) =
         RecordType::known().partition(|rtype| capabilities.supports(*rtype));
     let expected: &[RecordType] = match ground.place.host {
-        Host::MemoryCloudflare | Host::Cloudflare(_) => &[RecordType::DNAME],
+        Host::MemoryCloudflare | Host::Cloudflare(_) | Host::CloudflareInDoubt => &[RecordType::DNAME],
         Host::MemoryStandard | Host::Builtin => &[],
     };
     assert_eq!(skipped, expected, "types that the place declares not to take");

@@ -1,5 +1,7 @@
 //! What the documents say is there.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
 use std::{
     collections::BTreeSet,
     path::{Path, PathBuf},

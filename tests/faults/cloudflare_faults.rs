@@ -240,6 +240,18 @@ async fn without_the_right_to_write_one_call_is_enough_to_know() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_was_written_before_everything_went_down_is_still_reported() {
+    let mut at = AtCloudflare::start(Plan::Enterprise).await;
+    at.batch_limit = Some(10);
+    let mut stage = at.stage(Marks::Comment).await;
+    at.sim.faults(vec![Fault::cut_from_write(3, When::After)]);
+    let pass = stage.sync_once(&hosts(50)).await.unwrap();
+    assert_eq!((pass.applied.len(), pass.failed.len()), (20, 30), "two batches are known to be done");
+    assert!(pass.failed.iter().all(|failure| failure.error.reason() == "ProviderUnavailable"));
+    assert!(pass.retry.is_some());
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_listing_that_fails_changes_nothing() {
     let at = AtCloudflare::start(Plan::Enterprise).await;
     let mut stage = at.stage(Marks::Comment).await;

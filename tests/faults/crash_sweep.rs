@@ -1,5 +1,7 @@
 //! The provider is cut off after call n, before and after the write applies, for every n: the end is the same.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
 use std::collections::BTreeSet;
 
 use cloudflare_sim::{Fault, Plan, When};

@@ -39,10 +39,8 @@ pub(super) fn plan_name(situation: &Situation<'_>, name: &Name, plan: &mut Plan)
             unmet.push(set.rtype);
         }
         plan.rejections.append(&mut set_plan.rejections);
-        for (orphan, record) in set_plan.orphans.drain(..) {
-            plan.counts.orphaned += 1;
-            hold_orphan(situation, name, orphan, &record, plan);
-        }
+        let orphans: Vec<_> = set_plan.orphans.iter().map(|(record, holder)| (record, holder)).collect();
+        hold_orphans(situation, name, &orphans, &claims, plan);
         if set_plan.was_cut {
             plan.cut_comments.push((name.clone(), set.rtype));
         }
@@ -80,10 +78,10 @@ fn keep_what_unmet_wishes_have(
 }
 
 /// Joins what excludes each other, and makes a change of every other set that differs.
-fn assemble<'a>(
+fn assemble(
     situation: &Situation<'_>,
     name: &Name,
-    sets: Vec<(&'a DesiredSet, SetPlan)>,
+    sets: Vec<(&DesiredSet, SetPlan)>,
     removals: Vec<Removal>,
 ) -> Vec<Change> {
     let conflict = |one, other| situation.capabilities.conflict((name, &situation.registry.domain), one, other);
@@ -145,7 +143,8 @@ fn removals(
         if is_wanted(rtype) {
             continue;
         }
-        let (mut released, mut pruned, mut released_from) = (Vec::new(), Vec::new(), HolderRef::Nobody);
+        let (mut released, mut pruned, mut orphaned) = (Vec::new(), Vec::new(), Vec::new());
+        let mut released_from = HolderRef::Nobody;
         for (record, claim) in run {
             match claim {
                 _ if record.read_only => {}
@@ -153,16 +152,13 @@ fn removals(
                     released_from = holder.clone();
                     released.push((*record).clone());
                 }
-                Claim::Ours { holder, .. } => {
-                    let orphan = Orphan { name: name.clone(), rdata: record.rdata.clone(), holder: holder.clone() };
-                    plan.counts.orphaned += 1;
-                    hold_orphan(situation, name, orphan, record, plan);
-                }
+                Claim::Ours { holder, .. } => orphaned.push((*record, holder)),
                 Claim::Unclaimed if is_prunable(situation, name, rtype) => pruned.push((*record).clone()),
                 Claim::Unclaimed | Claim::Foreign { .. } => {}
             }
         }
         let is_partial = |removed: &Vec<LiveRecord>| removed.len() < run.len();
+        hold_orphans(situation, name, &orphaned, claims, plan);
         if !released.is_empty() {
             let marker = if is_partial(&released) { None } else { marker_delete(claims, rtype) };
             let is_partial = is_partial(&released);
@@ -216,22 +212,33 @@ fn is_prunable(situation: &Situation<'_>, name: &Name, rtype: RecordType) -> boo
             || externaldns_owner(situation.live, &registry.domain, name, rtype).is_none())
 }
 
-/// Lists an orphan and, unless pruning is off, adds the delete that a person may approve.
-fn hold_orphan(situation: &Situation<'_>, name: &Name, orphan: Orphan, record: &LiveRecord, plan: &mut Plan) {
-    let holder = orphan.holder.clone();
-    plan.orphans.push(orphan);
+/// Lists orphans of one set and, unless pruning is off, adds the change that a person may approve.
+fn hold_orphans(
+    situation: &Situation<'_>,
+    name: &Name,
+    orphans: &[(&LiveRecord, &HolderRef)],
+    claims: &NameClaims<'_>,
+    plan: &mut Plan,
+) {
+    let Some((first, holder)) = orphans.first() else { return };
+    plan.counts.orphaned += 1;
+    plan.orphans.extend(orphans.iter().map(|(record, holder)| Orphan {
+        name: name.clone(),
+        rdata: record.rdata.clone(),
+        holder: (*holder).clone(),
+    }));
     match situation.rules.prune.mode {
         PruneMode::Never => {}
         PruneMode::Owned | PruneMode::All => {
-            let claims = NameClaims::read(situation.registry, situation.known, situation.live, name);
-            let rtype = record.rdata.rtype();
-            let alone = claims.records.iter().filter(|(other, _)| other.rdata.rtype() == rtype).count() == 1;
+            let rtype = first.rdata.rtype();
+            let live = claims.records.iter().filter(|(record, _)| record.rdata.rtype() == rtype).count();
+            let is_partial = orphans.len() < live;
             let removal = Removal {
                 rtype,
-                data: vec![record.clone()],
-                marker: if alone { marker_delete(&claims, rtype) } else { None },
-                cause: Cause::Orphaned(holder),
-                is_partial: !alone,
+                data: orphans.iter().map(|(record, _)| (*record).clone()).collect(),
+                marker: if is_partial { None } else { marker_delete(claims, rtype) },
+                cause: Cause::Orphaned((*holder).clone()),
+                is_partial,
             };
             file(situation, remove(name, removal), plan);
         }

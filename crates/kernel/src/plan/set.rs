@@ -6,7 +6,7 @@ use crate::{
     holder::{Holder, HolderRef},
     marker::Form,
     name::Name,
-    plan::{Edit, Orphan, Role, Situation},
+    plan::{Edit, Role, Situation},
     rdata::{Rdata, RecordType},
     reason::{Reason, Rejection},
     record::{LiveRecord, Record},
@@ -21,7 +21,8 @@ pub(super) struct SetPlan {
     pub(super) creates: Vec<NewRecord>,
     pub(super) deletes: Vec<Edit>,
     pub(super) unchanged: Vec<Rdata>,
-    pub(super) orphans: Vec<(Orphan, LiveRecord)>,
+    /// Ours, of holders that do not want this set and did not give it up.
+    pub(super) orphans: Vec<(LiveRecord, HolderRef)>,
     pub(super) rejections: Vec<Rejection>,
     /// Whether a record of ours was there before.
     pub(super) was_ours: bool,
@@ -85,7 +86,7 @@ pub(super) fn plan_set(
         }
     }
     let (mut spare, kept): (Vec<_>, Vec<_>) = pool.into_iter().partition(|candidate| candidate.is_replaceable);
-    plan.orphans.extend(kept.iter().filter_map(|candidate| orphan(name, candidate)));
+    plan.orphans.extend(kept.iter().filter_map(orphan));
     // Backwards, so that the first new value takes the first spare record.
     spare.reverse();
     for value in new {
@@ -107,12 +108,9 @@ pub(super) fn delete(name: &Name, record: &LiveRecord) -> Edit {
     Edit::Delete { name: name.clone(), before: record.clone(), role: Role::Data }
 }
 
-fn orphan(name: &Name, candidate: &Candidate<'_>) -> Option<(Orphan, LiveRecord)> {
+fn orphan(candidate: &Candidate<'_>) -> Option<(LiveRecord, HolderRef)> {
     match candidate.claim {
-        Claim::Ours { holder, .. } => Some((
-            Orphan { name: name.clone(), rdata: candidate.record.rdata.clone(), holder: holder.clone() },
-            candidate.record.clone(),
-        )),
+        Claim::Ours { holder, .. } => Some((candidate.record.clone(), holder.clone())),
         Claim::Foreign { .. } | Claim::Unclaimed => None,
     }
 }

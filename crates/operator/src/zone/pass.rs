@@ -16,6 +16,8 @@ use crate::zone::ZoneWorker;
 const STALE: Duration = Duration::from_secs(5);
 /// How often a pass begins again after lost replies or changes in between.
 const ROUNDS: u32 = 12;
+/// How long a pass waits before a round; the pause grows with every round that gets nothing done.
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
 /// A change that is refused as out of date this often is refused for good.
 const STALE_TRIES: u32 = 3;
 
@@ -72,14 +74,12 @@ impl ZoneWorker {
         progress: &Progress<'_>,
     ) -> Result<Pass, ProviderError> {
         let mut pass = Pass::default();
-        let mut pause = Duration::from_millis(50);
+        let mut pause = FIRST_PAUSE;
         for round in 1..=ROUNDS {
-            pass.failed.clear();
+            let (applied, failed) = (pass.applied.len(), std::mem::take(&mut pass.failed));
             let access = self.access.clone();
             let outcome = match self.round(&*access, &mut pass, desired, evidence, approval, round, progress).await {
                 Ok(outcome) => outcome,
-                // Reading failed: what was written so far must still be reported.
-                Err(error) if pass.applied.is_empty() && matches!(error.retry(), Retry::Never) => return Err(error),
                 Err(error) => match (waiting, error.retry(), round) {
                     (Waiting::UpTo(limit), Retry::After(after), _) if after <= limit => Round::Again(after),
                     (Waiting::UpTo(_), Retry::Backoff, 1..=3)
@@ -87,9 +87,22 @@ impl ZoneWorker {
                     {
                         Round::Again(pause)
                     }
+                    // Reading failed: what was written so far must still be reported, and what was not.
+                    (_, retry, _) if applied > 0 && !failed.is_empty() => {
+                        pass.failed = failed;
+                        Round::GaveUp(match retry {
+                            Retry::Never => None,
+                            Retry::Backoff => Some(pause),
+                            Retry::After(after) => Some(after),
+                        })
+                    }
                     (_, _, _) => return Err(error),
                 },
             };
+            // Whoever gets on is not in trouble.
+            if pass.applied.len() > applied {
+                pause = FIRST_PAUSE;
+            }
             match outcome {
                 Round::Done => return Ok(pass),
                 Round::GaveUp(retry) => {

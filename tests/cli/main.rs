@@ -1,0 +1,24 @@
+//! The command line from outside: the real binary, folders of manifests, Cloudflare's simulator, dig and BIND's tools.
+
+#![allow(clippy::panic, reason = "a test that can't go on says why")]
+
+mod addresses;
+mod adoption;
+mod basics;
+mod credentials;
+mod export;
+mod grants;
+mod guard;
+mod hashes;
+mod keeping;
+mod lifecycle;
+mod markers;
+mod outputs;
+mod policies;
+mod prune;
+mod reading;
+mod refusals;
+mod rejections;
+mod serving;
+mod support;
+mod zones;

@@ -1,0 +1,11 @@
+//! What all tests of the command line share: the binary, folders of manifests, Cloudflare's simulator.
+
+pub mod binary;
+pub mod lab;
+pub mod manifest;
+pub mod up;
+pub mod web;
+
+pub use binary::{Call, Run, zonekeeper};
+pub use lab::Lab;
+pub use manifest::{Folder, Manifest, address_source, builtin, namespace, provider, records, secret, zone};
