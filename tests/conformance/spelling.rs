@@ -161,16 +161,17 @@ pub async fn names_may_be_as_long_as_dns_allows(ground: &mut Ground) {
     ground.clear().await;
 }
 
-/// The marker falls back to the data's own name, where nothing looks for it: every pass writes it again.
+/// Where the name itself takes all 253 characters, no marker can lie below it.
 #[tokio::test]
-#[ignore = "kernel: TxtNames::marker_of has no place for the marker of a name over 247 octets"]
-async fn a_name_without_room_for_its_txt_marker_is_refused_or_quiet() {
+async fn a_name_without_room_for_its_txt_marker_is_refused() {
     let place = crate::memory_standard_txt::PLACE;
     let label = "a".repeat(63);
     let longest = format!("{label}.{label}.{label}.{}", "b".repeat(49));
     crate::climb(place, &[], async |ground: &mut Ground| {
         let wishes = [want("A", &longest, ["192.0.2.1"])];
-        ground.stage.sync_once(&wishes).await.expect("a pass");
+        let pass = ground.stage.sync_once(&wishes).await.expect("a pass");
+        assert_eq!(pass.plan.rejections.len(), 1);
+        assert!(pass.plan.rejections[0].message.contains("no room for its ownership marker"));
         ground.is_quiet(&wishes).await;
     })
     .await;

@@ -40,7 +40,10 @@ fn after() -> Vec<Wish> {
         wishes.push(want("CNAME", &format!("retype-{i}"), ["target.example.net"]));
         wishes.push(want("A", &format!("alias-{i}"), ["192.0.2.1", "192.0.2.2"]));
     }
-    for i in 0..60 {
+    for i in 0..50 {
+        wishes.push(want("AAAA", &format!("create-{i}"), ["2001:db8::2"]));
+    }
+    for i in 50..60 {
         wishes.push(want("MX", &format!("create-{i}"), ["10 mail.example.net", "20 mail.example.net"]));
     }
     wishes

@@ -45,6 +45,11 @@ pub trait ZoneAccess: Debug + Send + Sync {
     /// Guarantees: a complete listing or an error, never a part.
     async fn list(&self) -> Result<Vec<(Name, LiveRecord)>, ProviderError>;
 
+    /// The same for a drift scan, which may take at most half of a request budget.
+    async fn scan(&self) -> Result<Vec<(Name, LiveRecord)>, ProviderError> {
+        self.list().await
+    }
+
     /// How many calls [`ZoneAccess::list`] takes for a zone of this size; [`ZoneAccess::read`] takes one per name.
     fn calls_to_list(&self, records: usize) -> usize;
 

@@ -6,6 +6,6 @@ pub mod manifest;
 pub mod up;
 pub mod web;
 
-pub use binary::{Call, Run, zonekeeper};
+pub use binary::{Run, zonekeeper};
 pub use lab::Lab;
 pub use manifest::{Folder, Manifest, address_source, builtin, namespace, provider, records, secret, zone};

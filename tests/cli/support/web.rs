@@ -29,7 +29,12 @@ pub enum Answer {
 
 impl Web {
     pub async fn start(answer: Answer) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        Self::at("127.0.0.1", answer).await
+    }
+
+    /// On another address of the loopback network.
+    pub async fn at(host: &str, answer: Answer) -> Self {
+        let listener = TcpListener::bind((host, 0)).await.expect("a free port");
         let port = listener.local_addr().expect("an address").port();
         let state = Arc::new(Mutex::new(State { answer, requests: Vec::new() }));
         let web = Self { port, state };

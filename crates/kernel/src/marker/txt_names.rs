@@ -50,7 +50,12 @@ impl TxtNames {
         Ok(names)
     }
 
-    /// The marker's name for one set.
+    /// Whether a set's marker finds a place at all: beyond 247 octets there is none below the name itself.
+    pub fn has_room(&self, data: &Name, rtype: RecordType, domain: &Name) -> bool {
+        self.marker_of(data, rtype, domain) != *data
+    }
+
+    /// The marker's name for one set; the data's own where there is no room for another.
     ///
     /// Guarantees: it lies inside `domain`. ExternalDNS's own name for a zone's apex would not.
     pub fn marker_of(&self, data: &Name, rtype: RecordType, domain: &Name) -> Name {

@@ -141,6 +141,12 @@ impl Place<'_> {
             return Err(self.owned_by(owner));
         }
         let is_txt = matches!(self.situation.registry.form, Form::Txt(_));
+        if let Form::Txt(form) = &self.situation.registry.form
+            && !form.names.has_room(self.name, self.set.rtype, &self.situation.registry.domain)
+        {
+            let why = "leaves no room for its ownership marker; shorten the name, or use registry.type Comment";
+            return Err(self.reject(Reason::InvalidValue, why.into()));
+        }
         let mut pool = Vec::new();
         for (record, claim) in here {
             if record.read_only {

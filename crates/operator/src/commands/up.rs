@@ -24,6 +24,8 @@ use crate::{
 
 /// Editors write a file in several steps; this is how long they take.
 const QUIET: Duration = Duration::from_millis(20);
+/// While changes keep coming, a pass waits no longer than this.
+const PATIENCE: Duration = Duration::from_secs(1);
 /// How long to sleep where only a change of the folder can wake us.
 const IDLE: Duration = Duration::from_secs(3600);
 const TABLE_ROWS: usize = 40;
@@ -125,9 +127,14 @@ fn watch(folder: &Path, changed: mpsc::UnboundedSender<()>) -> anyhow::Result<im
     Ok(watcher)
 }
 
-/// Waits until nothing has changed for a moment.
+/// Waits until nothing has changed for a moment, but not for ever.
 async fn settle(changes: &mut mpsc::UnboundedReceiver<()>) {
-    while let Ok(Some(())) = tokio::time::timeout(QUIET, changes.recv()).await {}
+    let latest = Instant::now() + PATIENCE;
+    while let Ok(Some(())) = tokio::time::timeout(QUIET, changes.recv()).await {
+        if Instant::now() >= latest {
+            return;
+        }
+    }
 }
 
 async fn ended() {

@@ -187,6 +187,10 @@ impl Reader {
             let message = unknown_field(kind, KINDS.into_iter()).replace("field", "kind");
             return self.problem(file, node.line_of(&[Step::Field("kind".into())]), "kind".into(), message);
         }
+        if node.to_json().pointer("/metadata/name").is_none() {
+            let path = [Step::Field("metadata".into()), Step::Field("name".into())];
+            return self.problem(file, node.line_of(&path), path_text(&path), "is missing".to_owned());
+        }
         let mut node = node.clone();
         complete_token_reference(kind, &mut node);
         let faults = self.schemas.check(kind, &node);

@@ -48,7 +48,7 @@ impl Session {
         for zone in self.zones.iter_mut().filter(|zone| zone.due <= now) {
             zone.due = now + zone.interval();
             match (&mut zone.worker, self.providers.get(&zone.provider)) {
-                (Ok(worker), _) => worker.forget(),
+                (Ok(worker), _) => worker.scan(),
                 (Err(_), Some(open)) => zone.worker = open_zone(open, &zone.declared.object, &zone.zone, None).await,
                 (Err(_), None) => {}
             }

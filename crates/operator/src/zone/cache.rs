@@ -20,7 +20,17 @@ pub struct Cache {
     index: Option<MarkerIndex>,
     live: Live,
     read_at: Option<Instant>,
+    next: Reading,
     recent: BTreeMap<RecordId, Instant>,
+}
+
+/// What a zone is read for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reading {
+    /// Somebody waits for it.
+    Needed,
+    /// To see whether anything has changed.
+    Scan,
 }
 
 // === impl Cache ===
@@ -28,7 +38,7 @@ pub struct Cache {
 impl Cache {
     /// A cache that has read nothing yet.
     pub fn new(index: Option<MarkerIndex>) -> Self {
-        Self { live: Live::indexed_by(index.clone()), index, read_at: None, recent: BTreeMap::new() }
+        Self { live: Live::indexed_by(index.clone()), index, read_at: None, next: Reading::Needed, recent: BTreeMap::new() }
     }
 
     /// The records; empty before the first reading.
@@ -41,9 +51,17 @@ impl Cache {
         self.read_at.is_none_or(|read| read.elapsed() > age)
     }
 
-    /// Reads the zone next time.
+    /// Reads the zone next time, because what we know of it is not true any more.
     pub fn forget(&mut self) {
         self.read_at = None;
+        self.next = Reading::Needed;
+    }
+
+    /// Reads the zone next time, to see whether anything has changed.
+    pub fn scan(&mut self) {
+        if self.read_at.take().is_some() {
+            self.next = Reading::Scan;
+        }
     }
 
     /// Looks for markers in other places from now on.
@@ -59,7 +77,11 @@ impl Cache {
         }
         let begun = Instant::now();
         let mut live = Live::indexed_by(self.index.clone());
-        live.extend(access.list().await?);
+        live.extend(match self.next {
+            Reading::Needed => access.list().await?,
+            Reading::Scan => access.scan().await?,
+        });
+        self.next = Reading::Needed;
         self.recent.retain(|_, written| written.elapsed() < SETTLING);
         let mut missing: BTreeSet<RecordId> = self.recent.keys().cloned().collect();
         if !missing.is_empty() {

@@ -104,9 +104,14 @@ impl ZoneWorker {
         self.cache.fill(&*self.access).await
     }
 
-    /// Forgets what was read, so that the next pass reads the zone again: a drift scan.
+    /// Forgets what was read: it is not true any more.
     pub fn forget(&mut self) {
         self.cache.forget();
+    }
+
+    /// Reads the zone again in the next pass, to see whether anything has changed.
+    pub fn scan(&mut self) {
+        self.cache.scan();
     }
 
     /// Who holds the sets of the zone now, for the resolver.

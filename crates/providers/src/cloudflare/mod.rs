@@ -243,13 +243,26 @@ impl Plan {
 // === impl CloudflareZone ===
 
 impl CloudflareZone {
+    /// All pages, begun again where they shift.
+    async fn list_for(&self, purpose: Purpose) -> Result<Vec<(Name, LiveRecord)>, ProviderError> {
+        let act = format!("listing zone {}", self.domain);
+        for _ in 0..LISTING_TRIES {
+            match self.list_once(purpose).await {
+                Ok(Some(records)) => return Ok(records.into_iter().filter_map(ApiRecord::into_live).collect()),
+                Ok(None) => {}
+                Err(failure) => return Err(explain(&act, &failure)),
+            }
+        }
+        Err(ProviderError::Unavailable { message: format!("{act}: its pages keep shifting while they are read") })
+    }
+
     /// One pass over all pages; none where they shifted under it.
-    async fn list_once(&self) -> Result<Option<Vec<ApiRecord>>, Failure> {
+    async fn list_once(&self, purpose: Purpose) -> Result<Option<Vec<ApiRecord>>, Failure> {
         let mut records: BTreeMap<String, ApiRecord> = BTreeMap::new();
         let mut total = None;
         for page in 1.. {
             let path = format!("/zones/{}/dns_records?per_page={PAGE}&page={page}", self.id);
-            let reply: Reply<Vec<ApiRecord>> = self.client.read(path, Purpose::Scan).await?;
+            let reply: Reply<Vec<ApiRecord>> = self.client.read(path, purpose).await?;
             let received = reply.result.len();
             for record in reply.result {
                 if records.insert(record.id().to_owned(), record).is_some() {
@@ -293,15 +306,11 @@ impl ZoneAccess for CloudflareZone {
     }
 
     async fn list(&self) -> Result<Vec<(Name, LiveRecord)>, ProviderError> {
-        let act = format!("listing zone {}", self.domain);
-        for _ in 0..LISTING_TRIES {
-            match self.list_once().await {
-                Ok(Some(records)) => return Ok(records.into_iter().filter_map(ApiRecord::into_live).collect()),
-                Ok(None) => {}
-                Err(failure) => return Err(explain(&act, &failure)),
-            }
-        }
-        Err(ProviderError::Unavailable { message: format!("{act}: its pages keep shifting while they are read") })
+        self.list_for(Purpose::Change).await
+    }
+
+    async fn scan(&self) -> Result<Vec<(Name, LiveRecord)>, ProviderError> {
+        self.list_for(Purpose::Scan).await
     }
 
     fn calls_to_list(&self, records: usize) -> usize {

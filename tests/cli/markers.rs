@@ -1,0 +1,216 @@
+//! How ownership is remembered at the provider: comments, signed or not, and ExternalDNS's TXT records.
+
+use serde_json::{Value, json};
+
+use crate::support::{Lab, Manifest, records, secret};
+
+fn www(address: &str) -> Manifest {
+    records("www.example.com", "A", &[address]).named("www")
+}
+
+/// The part of a comment that is ours, split at its colons.
+fn marker(comment: &str) -> Vec<String> {
+    let word = comment.split(' ').find(|word| word.starts_with("zk1:")).unwrap_or_else(|| panic!("no marker in {comment:?}"));
+    word.split(':').map(str::to_owned).collect()
+}
+
+async fn with_txt(registry: Value) -> Lab {
+    let lab = Lab::start().await;
+    let mut merged = json!({"type": "TXT", "ownerID": "folder"});
+    merged.as_object_mut().expect("an object").extend(registry.as_object().expect("an object").clone());
+    lab.folder.put("provider.yaml", &[lab.provider().with("registry", merged)]);
+    lab
+}
+
+#[tokio::test]
+async fn markers_are_unsigned_without_a_key_and_signed_with_one() {
+    let lab = Lab::start().await;
+    lab.applied(&[www("192.0.2.1")]).await;
+    let unsigned = marker(&lab.comments("www.example.com", "A")[0]);
+    assert_eq!(unsigned.len(), 3, "{unsigned:?}");
+    assert_eq!(unsigned[2], "recordset/default/www");
+
+    let lab = Lab::start().await;
+    let key = lab.folder.write(".key", "a long random text\n");
+    lab.want(&[www("192.0.2.1")]);
+    lab.call("apply").arg("--marker-key-file").arg(&key).run().await.exits(0);
+    let signed = marker(&lab.comments("www.example.com", "A")[0]);
+    assert_eq!(signed.len(), 4, "{signed:?}");
+    assert_eq!(signed[3].len(), 16);
+    lab.call("plan").arg("--marker-key-file").arg(&key).run().await.exits(0);
+    let bare = lab.folder.write(".bare", "a long random text");
+    lab.call("plan").arg("--marker-key-file").arg(&bare).run().await.exits(0);
+    let other = lab.folder.write(".other", "another text");
+    lab.call("plan").arg("--marker-key-file").arg(&other).run().await.exits(1).says("AdoptionRefused");
+    lab.plan().await.exits(1);
+}
+
+#[tokio::test]
+async fn unsigned_markers_are_foreign_once_a_key_is_set_until_they_are_taken_over() {
+    let lab = Lab::start().await;
+    lab.applied(&[www("192.0.2.1")]).await;
+    lab.folder.put("key.yaml", &[secret("zonekeeper-marker-key", "current", "a long random text")]);
+    lab.want(&[www("192.0.2.2")]);
+    lab.plan().await.exits(2).says("+ www A 192.0.2.2");
+    lab.folder.put("provider.yaml", &[lab.provider().with("registry.takeOverFrom", json!(["folder"]))]);
+    lab.apply().await.exits(0);
+    assert_eq!(lab.values("www.example.com", "A"), ["192.0.2.2"]);
+    assert_eq!(marker(&lab.comments("www.example.com", "A")[0]).len(), 4);
+    lab.plan().await.exits(0);
+}
+
+#[tokio::test]
+async fn the_key_secret_goes_before_the_key_file_and_may_be_rotated() {
+    let lab = Lab::start().await;
+    let file = lab.folder.write(".key", "the key of the file");
+    lab.folder.put("key.yaml", &[secret("zonekeeper-marker-key", "current", "the first key\n")]);
+    lab.want(&[www("192.0.2.1")]);
+    lab.call("apply").arg("--marker-key-file").arg(&file).run().await.exits(0);
+    lab.plan().await.exits(0);
+    let keys = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "zonekeeper-marker-key"}, "stringData": {"current": "the second key", "previous": "the first key"}});
+    lab.folder.put("key.yaml", &[Manifest(keys)]);
+    lab.apply().await.exits(0).says("ownership marker only");
+    lab.folder.put("key.yaml", &[secret("zonekeeper-marker-key", "current", "the second key")]);
+    lab.plan().await.exits(0);
+}
+
+#[tokio::test]
+async fn an_empty_or_missing_key_file_is_an_error_before_any_call() {
+    let lab = Lab::start().await;
+    let empty = lab.folder.write(".key", "\n");
+    lab.call("plan").arg("--marker-key-file").arg(&empty).run().await.exits(1).says("is empty");
+    lab.call("plan").args(&["--marker-key-file", "/nowhere/key"]).run().await.exits(1).says("/nowhere/key");
+    assert_eq!(lab.sim.requests(), 0);
+}
+
+#[tokio::test]
+async fn a_copied_marker_proves_nothing_where_markers_are_signed() {
+    let lab = Lab::start().await;
+    lab.folder.put("key.yaml", &[secret("zonekeeper-marker-key", "current", "a long random text")]);
+    lab.applied(&[www("192.0.2.1")]).await;
+    let copied = lab.comments("www.example.com", "A")[0].clone();
+    lab.sim.seed(&lab.zone, json!({"type": "A", "name": "bait", "content": "192.0.2.9", "comment": copied}));
+    lab.apply().await.exits(0);
+    assert_eq!(lab.values("bait.example.com", "A"), ["192.0.2.9"]);
+}
+
+#[tokio::test]
+async fn the_users_comment_is_kept_set_cleared_and_cut() {
+    let lab = Lab::start().await;
+    lab.applied(&[www("192.0.2.1").with("cloudflare.comment", "web servers")]).await;
+    assert!(lab.comments("www.example.com", "A")[0].starts_with("web servers zk1:"));
+    lab.applied(&[www("192.0.2.1")]).await;
+    assert!(lab.comments("www.example.com", "A")[0].starts_with("web servers zk1:"), "absent keeps the live text");
+    lab.applied(&[www("192.0.2.2")]).await;
+    assert!(lab.comments("www.example.com", "A")[0].starts_with("web servers zk1:"));
+    lab.applied(&[www("192.0.2.2").with("cloudflare.comment", "")]).await;
+    assert!(lab.comments("www.example.com", "A")[0].starts_with("zk1:"), "empty clears it");
+    let long = "ü".repeat(100);
+    lab.applied(&[www("192.0.2.2").with("cloudflare.comment", long.as_str())]).await;
+    let comment = lab.comments("www.example.com", "A")[0].clone();
+    assert!(comment.len() <= 100 && comment.starts_with("üü"), "{comment}");
+    marker(&comment);
+    lab.plan().await.exits(0);
+}
+
+#[tokio::test]
+async fn txt_markers_are_external_dns_own() {
+    let lab = with_txt(json!({})).await;
+    lab.applied(&[www("192.0.2.1")]).await;
+    assert_eq!(lab.contents(), [
+        "a-www.example.com TXT \"heritage=external-dns,external-dns/owner=folder,external-dns/resource=recordset/default/www\"",
+        "www.example.com A 192.0.2.1",
+    ]);
+    assert_eq!(lab.comments("www.example.com", "A"), [""]);
+    lab.plan().await.exits(0);
+    lab.want(&[records("api.example.com", "A", &["192.0.2.2"])]);
+    lab.apply().await.exits(0);
+    assert_eq!(lab.contents().len(), 2, "{:?}", lab.contents());
+}
+
+#[tokio::test]
+async fn txt_markers_follow_prefix_and_wildcard_replacement() {
+    let lab = with_txt(json!({"txt": {"prefix": "own-", "wildcardReplacement": "any"}})).await;
+    lab.applied(&[www("192.0.2.1"), records("*.example.com", "A", &["192.0.2.3"])]).await;
+    let names: Vec<String> = lab.contents().iter().map(|line| line.split(' ').next().expect("a name").to_owned()).collect();
+    assert!(names.contains(&"own-a-www.example.com".to_owned()), "{names:?}");
+    assert!(names.contains(&"own-a-any.example.com".to_owned()), "{names:?}");
+    lab.plan().await.exits(0);
+}
+
+#[tokio::test]
+async fn txt_markers_may_be_encrypted() {
+    let lab = with_txt(json!({"txt": {"encryptionKeySecretRef": {"name": "encryption"}}})).await;
+    lab.want(&[www("192.0.2.1")]);
+    lab.plan().await.exits(1).says("spec.registry.txt.encryptionKeySecretRef");
+    assert_eq!(lab.sim.requests(), 0);
+    lab.folder.put("key.yaml", &[secret("encryption", "key", "too short")]);
+    lab.plan().await.exits(1).says("spec.registry.txt.encryptionKeySecretRef");
+    let key = "0123456789abcdef0123456789abcdef";
+    let keys = ["key", "encryptionKey", "aes-key"].map(|name| (name.to_owned(), Value::from(key)));
+    let keys: serde_json::Map<String, Value> = keys.into_iter().collect();
+    lab.folder.put("key.yaml", &[Manifest(json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "encryption"}, "stringData": keys}))]);
+    lab.apply().await.exits(0).never_says(key);
+    let marker = lab.values("a-www.example.com", "TXT").remove(0);
+    assert!(!marker.contains("heritage"), "{marker}");
+    let writes = lab.sim.writes();
+    lab.apply().await.exits(0);
+    assert_eq!(lab.sim.writes(), writes);
+}
+
+#[tokio::test]
+async fn signed_txt_markers_need_a_key() {
+    let lab = with_txt(json!({"txt": {"signed": true}})).await;
+    lab.want(&[www("192.0.2.1")]);
+    lab.plan().await.exits(1).says("spec.registry.txt.signed").says("--marker-key-file");
+    assert_eq!(lab.sim.requests(), 0);
+    lab.folder.put("key.yaml", &[secret("zonekeeper-marker-key", "current", "a long random text")]);
+    lab.apply().await.exits(0);
+    assert!(lab.values("a-www.example.com", "TXT")[0].contains("external-dns/zk="), "{:?}", lab.contents());
+}
+
+#[tokio::test]
+async fn taking_over_from_external_dns_writes_markers_only() {
+    let lab = with_txt(json!({"takeOverFrom": ["their-id"]})).await;
+    let heritage = |name: &str| format!("\"heritage=external-dns,external-dns/owner=their-id,external-dns/resource=ingress/shop/{name}\"");
+    let ids = [lab.seed("A", "www", "192.0.2.1"), lab.seed("CNAME", "shop", "www.example.com")];
+    lab.seed("TXT", "a-www", &heritage("www"));
+    lab.seed("TXT", "cname-shop", &heritage("shop"));
+    let before = lab.sim.last_sequence();
+    lab.want(&[www("192.0.2.1"), records("shop.example.com", "CNAME", &["www.example.com"])]);
+    lab.apply().await.exits(0);
+    for (before, after) in lab.effects_since(before) {
+        for record in [before, after].into_iter().flatten() {
+            assert_eq!(record["type"], "TXT", "only markers are written: {record}");
+        }
+    }
+    let live: Vec<Value> = lab.sim.records(&lab.zone).into_iter().map(|record| record["id"].clone()).collect();
+    assert!(ids.iter().all(|id| live.contains(&json!(id))));
+    assert!(lab.contents().iter().all(|line| !line.contains("their-id")), "{:?}", lab.contents());
+    lab.plan().await.exits(0);
+}
+
+#[tokio::test]
+async fn records_of_an_external_dns_that_is_not_taken_over_stay_its_own() {
+    let lab = with_txt(json!({})).await;
+    lab.seed("A", "www", "192.0.2.1");
+    lab.seed("TXT", "a-www", "\"heritage=external-dns,external-dns/owner=their-id,external-dns/resource=ingress/shop/www\"");
+    lab.want(&[www("192.0.2.2").with("adoption", "Force")]);
+    lab.apply().await.exits(1).says("AdoptionRefused").says("their-id");
+    assert_eq!(lab.values("www.example.com", "A"), ["192.0.2.1"]);
+    assert_eq!(lab.sim.writes(), 0);
+}
+
+#[tokio::test]
+async fn names_and_texts_of_markers_are_reserved() {
+    let lab = with_txt(json!({})).await;
+    let forged = "heritage=external-dns,external-dns/owner=folder";
+    lab.want(&[records("x.example.com", "TXT", &[forged]), www("192.0.2.1")]);
+    lab.apply().await.exits(1).says("ReservedName");
+    assert_eq!(lab.values("www.example.com", "A"), ["192.0.2.1"]);
+    assert!(lab.values("x.example.com", "TXT").is_empty());
+    let lab = Lab::start().await;
+    lab.want(&[www("192.0.2.1").with("cloudflare.comment", "zk1:aaaaaaaa:recordset/default/www")]);
+    lab.apply().await.exits(1).says("ReservedName");
+    assert_eq!(lab.sim.writes(), 0);
+}
