@@ -10,7 +10,7 @@ help: ## this list
 
 up: ## build, then serve and watch examples/quickstart
 	@scripts/setup build
-	@cargo build --quiet --release --package zonekeeper
+	@cargo build --release --package zonekeeper
 	@exec target/release/zonekeeper up examples/quickstart
 
 test: ## everything: checks, all tests, the simulator's conformance, the crash sweep

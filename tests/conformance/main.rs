@@ -3,6 +3,8 @@
 //! A rung is skipped only where the place declares that it lacks what the rung needs, and
 //! `a_skip_can_not_hide` says for each place which rungs those are.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
 mod attributes;
 mod forgery;
 mod freshness;

@@ -1,6 +1,6 @@
 //! `zonekeeper apply`: once, from CI.
 
-use std::{collections::BTreeMap, path::PathBuf, time::Duration};
+use std::{collections::BTreeMap, path::PathBuf};
 
 use anyhow::bail;
 use clap::Args;
@@ -10,11 +10,7 @@ use crate::{
     commands::{Ending, options::FolderOptions, progress::Bar},
     report::shown_line,
     session::{Report, Serving, Session},
-    zone::Waiting,
 };
-
-/// Cloudflare blocks for five minutes at most; longer than that nobody waits in CI.
-const PATIENCE: Duration = Duration::from_secs(330);
 
 /// Apply once, from CI.
 #[derive(Debug, Args)]
@@ -48,7 +44,7 @@ impl Apply {
             approved = planned.zones.iter().map(|zone| (zone.key.clone(), zone.verdict().hash.clone())).collect();
         }
         let bar = Bar::new(total);
-        let report = session.apply(&approved, Waiting::UpTo(PATIENCE), &|zone, done| bar.set(zone, done)).await;
+        let report = session.apply(&approved, &|zone, done| bar.set(zone, done)).await;
         drop(bar);
         print!("{}", applied(&report));
         Ok(match (report.has_errors(), report.has_held()) {

@@ -1,6 +1,6 @@
 //! Flags that every command on a folder takes.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, time::Duration};
 
 use anyhow::{Context, bail};
 use clap::Args;
@@ -10,7 +10,11 @@ use crate::{
     address_source::Reachable,
     folder::{self, Folder, Problem},
     session::{Options, Serving, Session},
+    zone::Waiting,
 };
+
+/// Cloudflare blocks for five minutes at most; longer than that nobody waits for one run.
+const PATIENCE: Duration = Duration::from_secs(330);
 
 /// Flags that every command on a folder takes.
 #[derive(Debug, Args)]
@@ -53,6 +57,10 @@ impl FolderOptions {
             marker_key,
             token,
             reachable: Reachable { allowed: self.allow_address_source.clone() },
+            waiting: match serving {
+                Serving::Answering => Waiting::Never,
+                Serving::Comparing | Serving::Showing => Waiting::UpTo(PATIENCE),
+            },
             serving,
         })
     }

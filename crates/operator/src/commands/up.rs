@@ -19,7 +19,6 @@ use crate::{
     commands::{Ending, options::{FolderOptions, listed, read}},
     report::shown_line,
     session::{Report, Serving, Session},
-    zone::Waiting,
 };
 
 /// Editors write a file in several steps; this is how long they take.
@@ -96,7 +95,7 @@ struct Keeper<'a> {
 
 impl Keeper<'_> {
     async fn pass(&mut self) -> Report {
-        let report = self.session.apply(&BTreeMap::new(), Waiting::Never, &|_, _| {}).await;
+        let report = self.session.apply(&BTreeMap::new(), &|_, _| {}).await;
         self.session.reschedule(&report);
         for zone in &report.zones {
             for change in &zone.pass.applied {
@@ -175,6 +174,9 @@ fn standing(report: &Report) -> Vec<String> {
         for failure in &zone.pass.failed {
             let line = render::line(&failure.change, &zone.domain);
             lines.push(format!("! {line}   {}: {}", failure.error.reason(), failure.error));
+        }
+        for change in &zone.plan().drift {
+            lines.push(format!("! drift, reported only: {}   [{}]", render::line(change, &zone.domain), zone.domain));
         }
         for shown in zone.shown().iter().filter(|shown| shown.held.is_some()) {
             lines.push(format!("{}   [{}]", shown_line(shown, &zone.domain), zone.domain));

@@ -73,7 +73,7 @@ pub struct Problem {
 /// Guarantees: a folder that does not parse completely gives nothing but its problems, all of them.
 pub fn read(path: &Path) -> Result<Folder, Problems> {
     let mut reader = Reader {
-        schemas: Schemas::new(),
+        schemas: Schemas::compiled(),
         folder: Folder::default(),
         problems: Vec::new(),
         seen: BTreeMap::new(),

@@ -32,7 +32,7 @@ pub const KINDS: [&str; 4] = ["DNSProvider", "DNSZone", "RecordSet", "AddressSou
 
 impl Schemas {
     /// The schemas of all our kinds.
-    pub fn new() -> Self {
+    pub fn compiled() -> Self {
         let kinds = KINDS
             .into_iter()
             .filter_map(|kind| {

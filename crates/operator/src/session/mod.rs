@@ -48,6 +48,8 @@ pub struct Options {
     pub reachable: Reachable,
     /// What the built-in server is there for.
     pub serving: Serving,
+    /// How long to wait for a provider that asks for it.
+    pub waiting: Waiting,
 }
 
 /// What the built-in server is there for.
@@ -169,20 +171,12 @@ impl Session {
         let mut wishes = self.wishes().await;
         let mut zones = Vec::new();
         for zone in &mut self.zones {
-            let report = match wishes.begin(zone).await {
-                Ok(mut report) => {
-                    if let (Ok(worker), ZoneState::Planned) = (&mut zone.worker, report.state) {
-                        let (desired, rejections) = wishes.resolve(&zone.zone, worker);
-                        let evidence = wishes.evidence(&rejections);
-                        let plan = worker.plan(&desired, &evidence, Scope::Zone);
-                        let verdict = worker.guard(&plan, &Approval::None);
-                        report.rejections = rejections;
-                        report.pass = Pass { plan, verdict, ..Pass::default() };
-                    }
-                    report
-                }
-                Err(report) => report,
-            };
+            let (mut report, resolved) = wishes.begin(zone).await;
+            if let (Ok(worker), Some(resolved)) = (&mut zone.worker, resolved) {
+                let plan = worker.plan(&resolved.desired, &resolved.evidence, Scope::Zone);
+                let verdict = worker.guard(&plan, &Approval::None);
+                report.pass = Pass { plan, verdict, ..Pass::default() };
+            }
             zones.push(report);
         }
         Report { zones, rejections: self.rejections(wishes) }
@@ -194,33 +188,23 @@ impl Session {
     pub async fn apply(
         &mut self,
         approved: &BTreeMap<ZoneKey, String>,
-        waiting: Waiting,
         progress: &(dyn Fn(&ZoneKey, usize) + Send + Sync),
     ) -> Report {
         let mut wishes = self.wishes().await;
         let mut zones = Vec::new();
         for zone in &mut self.zones {
-            let report = match wishes.begin(zone).await {
-                Ok(mut report) => {
-                    if let (Ok(worker), ZoneState::Planned) = (&mut zone.worker, report.state) {
-                        let (desired, rejections) = wishes.resolve(&zone.zone, worker);
-                        let evidence = wishes.evidence(&rejections);
-                        let approval = match approved.get(&zone.zone.key) {
-                            Some(hash) => Approval::Held(hash.clone()),
-                            None => Approval::None,
-                        };
-                        let key = zone.zone.key.clone();
-                        let done = move |count| progress(&key, count);
-                        match worker.pass(&desired, &evidence, &approval, waiting, &done).await {
-                            Ok(pass) => report.pass = pass,
-                            Err(error) => report.error = Some(error),
-                        }
-                        report.rejections = rejections;
-                    }
-                    report
+            let (mut report, resolved) = wishes.begin(zone).await;
+            if let (Ok(worker), Some(resolved)) = (&mut zone.worker, resolved) {
+                let key = &zone.zone.key;
+                let approval = approved.get(key).map_or(Approval::None, |hash| Approval::Held(hash.clone()));
+                let done = |count| progress(key, count);
+                let passed =
+                    worker.pass(&resolved.desired, &resolved.evidence, &approval, self.options.waiting, &done).await;
+                match passed {
+                    Ok(pass) => report.pass = pass,
+                    Err(error) => report.error = Some(error),
                 }
-                Err(report) => report,
-            };
+            }
             zones.push(report);
         }
         Report { zones, rejections: self.rejections(wishes) }

@@ -16,13 +16,13 @@ use zonekeeper_kernel::{
     reason::{Reason, Rejection},
     zone::{Namespaces, Zone},
 };
-use zonekeeper_providers::{ProviderError, builtin::Builtin, cloudflare::Cloudflare};
+use zonekeeper_providers::{ProviderError, builtin::Builtin, cloudflare::{self, Cloudflare}};
 
 use crate::{
     declare::{self, Backend, BadField, ProviderSettings, provider_settings},
     folder::{Declared, Folder, Place, Problem, builtin_provider},
     session::{FolderCredentials, OpenProvider, OpenZone, Serving, Session},
-    zone::{Settings, ZoneWorker},
+    zone::{Settings, Waiting, ZoneWorker},
 };
 
 impl Session {
@@ -125,7 +125,14 @@ impl Session {
             });
         }
         let (provider, builtin): (Arc<dyn zonekeeper_providers::Provider>, _) = match &settings.backend {
-            Backend::Cloudflare(cloudflare) => (Arc::new(Cloudflare::new(cloudflare.clone(), &self.budgets)?), None),
+            Backend::Cloudflare(cloudflare) => {
+                let patience = match self.options.waiting {
+                    Waiting::UpTo(patience) => patience,
+                    Waiting::Never => Duration::ZERO,
+                };
+                let cloudflare = cloudflare::Settings { patience, ..cloudflare.clone() };
+                (Arc::new(Cloudflare::new(cloudflare, &self.budgets)?), None)
+            }
             Backend::Builtin { listen, allow_transfer } => {
                 // A server on another port answers until the new one does; on the same port only one can.
                 if let Some(open) = self.providers.get(&settings.name).and_then(|open| open.builtin.clone())
@@ -215,8 +222,11 @@ async fn open_zone(
     })
 }
 
+/// Zones with the names of their providers, and zones that were refused.
+type PlacedZones = (Vec<(Declared<DNSZone>, String)>, Vec<Rejection>);
+
 /// Every zone with the name of its provider, sorted by key; and those that another zone stands before.
-fn zones_by_provider(folder: &Folder) -> Result<(Vec<(Declared<DNSZone>, String)>, Vec<Rejection>), Vec<Problem>> {
+fn zones_by_provider(folder: &Folder) -> Result<PlacedZones, Vec<Problem>> {
     let (mut zones, mut duplicates) = (Vec::new(), Vec::new());
     let mut problems = Vec::new();
     let mut taken: BTreeMap<(String, String), String> = BTreeMap::new();

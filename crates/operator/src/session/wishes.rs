@@ -11,8 +11,8 @@ use zonekeeper_kernel::{
     plan::Evidence,
     rdata::RecordType,
     reason::{Reason, Rejection},
-    resolve::{Intent, choose, resolve},
-    zone::{Zone, ZoneKey},
+    resolve::{Candidate, Intent, WantedName, choose, resolve},
+    zone::{Selection, Zone, ZoneKey},
 };
 use zonekeeper_providers::ProviderError;
 use zonekeeper_sources::{Addresses, Asked, Surroundings, Unknown, record_set};
@@ -30,6 +30,14 @@ pub struct Wishes {
     rejections: Vec<Rejection>,
     /// Objects that are there, and whose wish is not clear: what they hold stays (law 5).
     unclear: BTreeSet<Holder>,
+    /// Wishes that a zone would have, were it not for a longer one.
+    outranked: BTreeMap<ZoneKey, Vec<(Name, RecordType, Holder)>>,
+}
+
+/// What one zone should hold, and what may go.
+pub struct Resolved {
+    pub desired: Desired,
+    pub evidence: Evidence,
 }
 
 // === impl Wishes ===
@@ -37,8 +45,12 @@ pub struct Wishes {
 impl Wishes {
     /// Reads every RecordSet and finds its zones.
     pub fn gather(folder: &Folder, zones: &[OpenZone], addresses: &Addresses) -> Self {
-        let mut wishes =
-            Self { by_zone: BTreeMap::new(), rejections: Vec::new(), unclear: BTreeSet::new() };
+        let mut wishes = Self {
+            by_zone: BTreeMap::new(),
+            rejections: Vec::new(),
+            unclear: BTreeSet::new(),
+            outranked: BTreeMap::new(),
+        };
         // A zone that can't be reached keeps its place: its wishes must not fall to the zone above it.
         let candidates: Vec<Zone> = zones
             .iter()
@@ -76,7 +88,22 @@ impl Wishes {
         }
         rejections.into_iter().for_each(|rejection| self.refuse(rejection));
         for candidate in candidates {
+            if intent.zone_refs.is_none() && intent.name == WantedName::Absolute(candidate.name.clone()) {
+                self.note_outranked(&intent, &candidate, zones);
+            }
             self.by_zone.entry(candidate.zone.key.clone()).or_default().push((candidate.name, intent.clone()));
+        }
+    }
+
+    fn note_outranked(&mut self, intent: &Intent, chosen: &Candidate<'_>, zones: &[Zone]) {
+        let is_above = |zone: &&Zone| {
+            zone.selection == Selection::Any
+                && zone.domain != chosen.zone.domain
+                && chosen.zone.domain.is_within(&zone.domain)
+        };
+        for zone in zones.iter().filter(is_above) {
+            let wish = (chosen.name.clone(), intent.rtype, intent.holder.clone());
+            self.outranked.entry(zone.key.clone()).or_default().push(wish);
         }
     }
 
@@ -85,8 +112,8 @@ impl Wishes {
         self.rejections.push(rejection);
     }
 
-    /// Observes a zone and begins its report; an error is a report by itself.
-    pub async fn begin(&mut self, zone: &mut OpenZone) -> Result<ZoneReport, ZoneReport> {
+    /// Observes a zone, begins its report, and says what it should hold where it is worked on.
+    pub async fn begin(&mut self, zone: &mut OpenZone) -> (ZoneReport, Option<Resolved>) {
         let is_suspended = zone.declared.object.spec.suspend;
         let mut report = ZoneReport {
             key: zone.zone.key.clone(),
@@ -97,32 +124,38 @@ impl Wishes {
             error: None,
             state: if is_suspended { ZoneState::Suspended } else { ZoneState::Planned },
         };
-        let observed = match &mut zone.worker {
-            Ok(_) if is_suspended => Ok(()),
-            Ok(worker) => worker.observe().await,
-            Err(error) => Err(error.clone()),
-        };
-        match observed {
-            Ok(()) => Ok(report),
+        let resolved = match &mut zone.worker {
+            Ok(_) if is_suspended => None,
+            Ok(worker) => match worker.observe().await {
+                Ok(()) => {
+                    let (desired, rejections) = self.resolve(&zone.zone, worker);
+                    let evidence = self.evidence(&rejections);
+                    report.rejections = rejections;
+                    Some(Resolved { desired, evidence })
+                }
+                Err(error) => {
+                    report.error = Some(error);
+                    None
+                }
+            },
             Err(error) => {
-                report.error = Some(error);
-                Err(report)
+                report.error = Some(error.clone());
+                None
             }
-        }
+        };
+        (report, resolved)
     }
 
-    /// What one zone should hold.
-    pub fn resolve(&self, zone: &Zone, worker: &ZoneWorker) -> (Desired, Vec<Rejection>) {
+    fn resolve(&self, zone: &Zone, worker: &ZoneWorker) -> (Desired, Vec<Rejection>) {
         let none = Vec::new();
         let wishes = self.by_zone.get(&zone.key).unwrap_or(&none);
-        let contested = contested(wishes);
-        let incumbents = worker.incumbents(contested);
+        let incumbents = worker.incumbents(contested(wishes));
         let wishes = wishes.iter().map(|(name, intent)| (name.clone(), intent));
         resolve(zone, worker.capabilities(), &worker.settings().registry, wishes, &incumbents)
     }
 
     /// The folder is the whole wish of its owner id, but for those whose wish is not clear.
-    pub fn evidence(&self, rejections: &[Rejection]) -> Evidence {
+    fn evidence(&self, rejections: &[Rejection]) -> Evidence {
         let refused = rejections.iter().map(|rejection| rejection.holder.clone());
         Evidence::complete_but(self.unclear.iter().cloned().chain(refused))
     }

@@ -24,7 +24,16 @@ pub struct Client {
     base: String,
     token: SecretString,
     budget: Arc<Budget>,
-    read_tries: u32,
+    reads: ReadTries,
+}
+
+/// How often a read is sent, and how long it may wait for the rate limit in between.
+#[derive(Debug, Clone, Copy)]
+pub struct ReadTries {
+    /// How often.
+    pub tries: u32,
+    /// How long.
+    pub patience: Duration,
 }
 
 /// A request.
@@ -120,18 +129,22 @@ struct Errors {
 
 impl Client {
     /// A client; white space around the token is dropped.
-    pub fn new(http: reqwest::Client, base: &str, token: &SecretString, budget: Arc<Budget>, read_tries: u32) -> Self {
+    pub fn new(http: reqwest::Client, base: &str, token: &SecretString, budget: Arc<Budget>, reads: ReadTries) -> Self {
         let token = SecretString::from(token.expose_secret().trim());
-        Self { http, base: base.trim_end_matches('/').to_owned(), token, budget, read_tries }
+        Self { http, base: base.trim_end_matches('/').to_owned(), token, budget, reads }
     }
 
     /// Sends a request that changes nothing, and again where an answer is lost.
     pub async fn read<T: DeserializeOwned>(&self, path: String, purpose: Purpose) -> Result<Reply<T>, Failure> {
         let request = Request { method: Method::GET, path, body: None, purpose };
         let mut pause = Duration::from_millis(100);
-        for _ in 1..self.read_tries {
+        for _ in 1..self.reads.tries {
             match self.send(&request).await {
                 Err(Failure::Lost { .. } | Failure::NotSent { .. }) => tokio::time::sleep(pause).await,
+                // The budget is blocked for as long as Cloudflare asks: the next try waits for it.
+                Err(Failure::RateLimited { after }) if after <= self.reads.patience => {
+                    tracing::warn!(seconds = after.as_secs(), "Cloudflare's rate limit is reached; waiting");
+                }
                 answer => return answer,
             }
             pause *= 3;

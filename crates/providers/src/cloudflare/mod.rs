@@ -26,7 +26,7 @@ use zonekeeper_kernel::{capability::Capabilities, guard::Cleared, name::Name,
 use crate::{
     Outcome, Progress, Provider, ProviderError, ZoneAccess,
     cloudflare::{
-        api::{ApiError, Client, Failure, Reply},
+        api::{ApiError, Client, Failure, ReadTries, Reply},
         batch::Batches,
         budget::{Budgets, Purpose, Rate},
         convert::ApiRecord,
@@ -60,6 +60,8 @@ pub struct Settings {
     pub timeout: Duration,
     /// How often a read whose answer is lost is sent.
     pub read_tries: u32,
+    /// How long a read may wait when Cloudflare's rate limit is reached, where nobody else comes back to it.
+    pub patience: Duration,
     /// Operations per batch, below what the plan allows; none leaves it to the plan.
     pub batch_limit: Option<usize>,
 }
@@ -112,6 +114,7 @@ impl Settings {
             rate: Rate::default(),
             timeout: Duration::from_secs(30),
             read_tries: 4,
+            patience: Duration::ZERO,
             batch_limit: None,
         }
     }
@@ -138,7 +141,8 @@ impl Cloudflare {
             .build()
             .map_err(|error| configuration(format!("setting up HTTP: {error}")))?;
         let budget = budgets.of(settings.token.expose_secret().trim(), settings.rate);
-        let client = Client::new(http, &settings.base_url, &settings.token, budget, settings.read_tries);
+        let reads = ReadTries { tries: settings.read_tries, patience: settings.patience };
+        let client = Client::new(http, &settings.base_url, &settings.token, budget, reads);
         Ok(Self { client: Arc::new(client), batch_limit: settings.batch_limit })
     }
 
