@@ -16,7 +16,9 @@ const PAGE: usize = 5_000;
 /// Prints the table.
 pub async fn measure() -> anyhow::Result<()> {
     println!("## Calls\n");
-    println!("{RECORDS} records on a paid plan at the simulator; reads are what the design asks for: a listing at the");
+    println!(
+        "{RECORDS} records on a paid plan at the simulator; reads are what the design asks for: a listing at the"
+    );
     println!("start, and one read before deletes.\n");
     println!("| job | calls | minimum: writes + reads | time |\n|---|---|---|---|");
     let at = AtCloudflare::start(Plan::Enterprise).await;
@@ -30,7 +32,13 @@ pub async fn measure() -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn row(job: &str, at: &AtCloudflare, wishes: &[Wish], writes: usize, reads: usize) -> anyhow::Result<()> {
+async fn row(
+    job: &str,
+    at: &AtCloudflare,
+    wishes: &[Wish],
+    writes: usize,
+    reads: usize,
+) -> anyhow::Result<()> {
     let mut stage: Stage = at.stage(Marks::Comment).await;
     let (before, begun) = (at.sim.requests(), Instant::now());
     let pass = stage.sync(wishes).await?;

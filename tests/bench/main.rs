@@ -3,7 +3,6 @@
 //! `make bench` runs it in release mode. Each planning figure comes from a process of its own, so that its
 //! peak memory is its own.
 
-
 mod calls;
 mod cold;
 mod planning;

@@ -19,7 +19,10 @@ fn sourced(rtype: &str) -> Manifest {
 async fn planned(source: Value, allowed: &[&str]) -> Run {
     let folder = Folder::new();
     let headers = secret("headers", "x-canary", "canary0123");
-    folder.put("all.yaml", &[builtin(), zone("example.test"), address_source("home", source), sourced("A"), headers]);
+    folder.put(
+        "all.yaml",
+        &[builtin(), zone("example.test"), address_source("home", source), sourced("A"), headers],
+    );
     zonekeeper(["plan", "-f", folder.arg(), "-o", "json"]).args(allowed).run().await
 }
 
@@ -37,14 +40,20 @@ fn unknown(run: Run) -> Run {
 
 #[tokio::test]
 async fn static_addresses_are_taken_by_family() {
-    assert_eq!(found(json!({"static": ["192.0.2.7", "2001:db8::7", "192.0.2.8"]})).await, json!(["192.0.2.7", "192.0.2.8"]));
+    assert_eq!(
+        found(json!({"static": ["192.0.2.7", "2001:db8::7", "192.0.2.8"]})).await,
+        json!(["192.0.2.7", "192.0.2.8"])
+    );
 }
 
 #[tokio::test]
 async fn values_and_sources_are_united() {
     let folder = Folder::new();
     let wish = sourced("A").with("values", json!(["192.0.2.1", "192.0.2.7"]));
-    folder.put("all.yaml", &[builtin(), zone("example.test"), address_source("home", json!({"static": ["192.0.2.7"]})), wish]);
+    folder.put(
+        "all.yaml",
+        &[builtin(), zone("example.test"), address_source("home", json!({"static": ["192.0.2.7"]})), wish],
+    );
     let plan = zonekeeper(["plan", "-f", folder.arg(), "-o", "json"]).run().await.exits(2).json();
     assert_eq!(plan["zones"][0]["changes"][0]["after"]["values"], json!(["192.0.2.1", "192.0.2.7"]));
 }
@@ -54,11 +63,21 @@ async fn a_plain_answer_jq_and_regex_find_the_address() {
     let web = Web::saying(" 192.0.2.1\n").await;
     assert_eq!(found(json!({"http": [{"url": web.url()}]})).await, json!(["192.0.2.1"]));
     web.answer(Answer::Text(200, r#"{"addresses": [{"ip": "192.0.2.2"}, {"ip": "192.0.2.3"}]}"#.into()));
-    assert_eq!(found(json!({"http": [{"url": web.url(), "jq": ".addresses[].ip"}]})).await, json!(["192.0.2.2"]), "the first result counts");
+    assert_eq!(
+        found(json!({"http": [{"url": web.url(), "jq": ".addresses[].ip"}]})).await,
+        json!(["192.0.2.2"]),
+        "the first result counts"
+    );
     web.answer(Answer::Text(200, "Current IP: 192.0.2.4, seen from 192.0.2.5".into()));
-    assert_eq!(found(json!({"http": [{"url": web.url(), "regex": "IP: ([0-9.]+)"}]})).await, json!(["192.0.2.4"]));
+    assert_eq!(
+        found(json!({"http": [{"url": web.url(), "regex": "IP: ([0-9.]+)"}]})).await,
+        json!(["192.0.2.4"])
+    );
     web.answer(Answer::Text(200, r#"{"text": "ip=192.0.2.6;"}"#.into()));
-    assert_eq!(found(json!({"http": [{"url": web.url(), "jq": ".text", "regex": "ip=([^;]+)"}]})).await, json!(["192.0.2.6"]));
+    assert_eq!(
+        found(json!({"http": [{"url": web.url(), "jq": ".text", "regex": "ip=([^;]+)"}]})).await,
+        json!(["192.0.2.6"])
+    );
 }
 
 #[tokio::test]
@@ -76,7 +95,9 @@ async fn method_body_and_headers_are_sent() {
 #[tokio::test]
 async fn a_missing_header_secret_asks_nobody() {
     let web = Web::saying("192.0.2.1").await;
-    let run = planned(json!({"http": [{"url": web.url(), "headersSecretRef": {"name": "missing"}}]}), &LOOPBACK).await;
+    let run =
+        planned(json!({"http": [{"url": web.url(), "headersSecretRef": {"name": "missing"}}]}), &LOOPBACK)
+            .await;
     unknown(run).says("Secret default/missing does not exist");
     assert!(web.requests().is_empty());
 }
@@ -86,29 +107,36 @@ async fn an_answer_that_is_no_address_is_no_address() {
     let web = Web::start(Answer::Text(500, "192.0.2.1".into())).await;
     unknown(planned(json!({"http": [{"url": web.url()}]}), &LOOPBACK).await).says("HTTP 500");
     web.answer(Answer::Text(200, "canary-answer".into()));
-    unknown(planned(json!({"http": [{"url": web.url()}]}), &LOOPBACK).await).says("no IP address").never_says("canary-answer");
+    unknown(planned(json!({"http": [{"url": web.url()}]}), &LOOPBACK).await)
+        .says("no IP address")
+        .never_says("canary-answer");
     web.answer(Answer::Text(200, "192.0.2.1 ".repeat(10_000)));
-    unknown(planned(json!({"http": [{"url": web.url(), "regex": "([0-9.]+)"}]}), &LOOPBACK).await).says("64 KiB");
+    unknown(planned(json!({"http": [{"url": web.url(), "regex": "([0-9.]+)"}]}), &LOOPBACK).await)
+        .says("64 KiB");
     web.answer(Answer::Text(200, "2001:db8::1".into()));
     unknown(planned(json!({"http": [{"url": web.url()}]}), &LOOPBACK).await).says("another family");
     unknown(planned(json!({"http": [{"url": web.url(), "jq": ".ip"}]}), &LOOPBACK).await).says("JSON");
     web.answer(Answer::Text(200, "{}".into()));
-    unknown(planned(json!({"http": [{"url": web.url(), "jq": ".ip |"}]}), &LOOPBACK).await).says("not a filter");
-    unknown(planned(json!({"http": [{"url": web.url(), "regex": "("}]}), &LOOPBACK).await).says("regular expression");
+    unknown(planned(json!({"http": [{"url": web.url(), "jq": ".ip |"}]}), &LOOPBACK).await)
+        .says("not a filter");
+    unknown(planned(json!({"http": [{"url": web.url(), "regex": "("}]}), &LOOPBACK).await)
+        .says("regular expression");
 }
 
 #[tokio::test]
 async fn a_jq_filter_sees_no_environment_and_ends_no_program() {
     let web = Web::saying("{}").await;
     for filter in ["env.HOME", "$ENV.HOME", "input_filename", "halt", "stderr"] {
-        unknown(planned(json!({"http": [{"url": web.url(), "jq": filter}]}), &LOOPBACK).await).says("not a filter");
+        unknown(planned(json!({"http": [{"url": web.url(), "jq": filter}]}), &LOOPBACK).await)
+            .says("not a filter");
     }
 }
 
 #[tokio::test]
 async fn a_silent_server_is_not_waited_for_for_ever() {
     let (silent, second) = (Web::start(Answer::Silence).await, Web::saying("192.0.2.2").await);
-    let run = planned(json!({"http": [{"url": silent.url()}, {"url": second.url()}]}), &LOOPBACK).await.exits(2);
+    let run =
+        planned(json!({"http": [{"url": silent.url()}, {"url": second.url()}]}), &LOOPBACK).await.exits(2);
     assert_eq!(run.json()["zones"][0]["changes"][0]["after"]["values"], json!(["192.0.2.2"]));
 }
 
@@ -125,7 +153,9 @@ async fn the_second_source_is_asked_only_when_the_first_fails() {
 #[tokio::test]
 async fn nothing_inside_is_asked_unless_the_command_line_allows_it() {
     let web = Web::saying("192.0.2.1").await;
-    for host in ["127.0.0.1", "localhost", "[::ffff:127.0.0.1]", "2130706433", "0x7f000001", "127.1", "0.0.0.0"] {
+    for host in
+        ["127.0.0.1", "localhost", "[::ffff:127.0.0.1]", "2130706433", "0x7f000001", "127.1", "0.0.0.0"]
+    {
         let run = planned(json!({"http": [{"url": web.url_at(host)}]}), &[]).await;
         unknown(run).says("--allow-address-source");
     }
@@ -141,9 +171,13 @@ async fn nothing_inside_is_asked_unless_the_command_line_allows_it() {
 #[tokio::test]
 async fn a_redirect_leads_nowhere_that_is_not_allowed() {
     let inside = Web::at("127.0.0.2", Answer::Text(200, "192.0.2.1".into())).await;
-    for target in [inside.url_at("127.0.0.2"), inside.url_at("[::ffff:127.0.0.2]"), "file:///etc/hostname".into()] {
+    for target in
+        [inside.url_at("127.0.0.2"), inside.url_at("[::ffff:127.0.0.2]"), "file:///etc/hostname".into()]
+    {
         let outside = Web::start(Answer::Redirect(target.clone())).await;
-        let run = planned(json!({"http": [{"url": outside.url()}]}), &["--allow-address-source", "127.0.0.1/32"]).await;
+        let run =
+            planned(json!({"http": [{"url": outside.url()}]}), &["--allow-address-source", "127.0.0.1/32"])
+                .await;
         unknown(run);
         assert_eq!(outside.requests().len(), 1, "{target}");
     }
@@ -167,7 +201,10 @@ async fn only_http_is_spoken() {
 #[tokio::test]
 async fn static_and_http_exclude_each_other() {
     planned(json!({}), &[]).await.exits(1).says("set either static or http");
-    planned(json!({"static": ["192.0.2.1"], "http": [{"url": "http://192.0.2.1/"}]}), &[]).await.exits(1).says("set either static or http");
+    planned(json!({"static": ["192.0.2.1"], "http": [{"url": "http://192.0.2.1/"}]}), &[])
+        .await
+        .exits(1)
+        .says("set either static or http");
     planned(json!({"static": ["not an address"]}), &[]).await.exits(1).says("spec.static");
     planned(json!({"static": []}), &[]).await.exits(1);
 }

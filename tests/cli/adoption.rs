@@ -79,7 +79,7 @@ async fn a_foreign_cname_is_refused_and_forced_only_when_asked() {
     let lab = Lab::start().await;
     lab.seed("CNAME", "www", "web.example.net");
     let cname = records("www.example.com", "CNAME", &["other.example.net"]);
-    lab.want(&[cname.clone()]);
+    lab.want(std::slice::from_ref(&cname));
     lab.apply().await.exits(1).says("AdoptionRefused");
     lab.want(&[www("192.0.2.1")]);
     lab.apply().await.exits(1).says("AdoptionRefused");
@@ -98,7 +98,11 @@ async fn another_owners_records_are_safe_from_everything() {
     lab.want(&[www("192.0.2.1").with("adoption", "Force")]);
     lab.apply().await.exits(1).says("AdoptionRefused");
     lab.folder.remove("records.yaml");
-    lab.declare(zone("example.com").with("prune", json!({"mode": "All"})).with("guard", json!({"maxDeletePercent": 100})));
+    lab.declare(
+        zone("example.com")
+            .with("prune", json!({"mode": "All"}))
+            .with("guard", json!({"maxDeletePercent": 100})),
+    );
     lab.apply().await.exits(0);
     assert_eq!((lab.sim.records(&lab.zone), lab.sim.writes()), (before, writes));
 }

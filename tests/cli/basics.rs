@@ -1,6 +1,7 @@
 //! What every command-line program must do, and the exit codes that scripts rely on.
 
 use serde_json::json;
+use tokio::io::AsyncReadExt;
 
 use crate::support::{Folder, Lab, builtin, records, zone, zonekeeper};
 
@@ -86,7 +87,10 @@ async fn held_changes_are_two_and_errors_win_over_them() {
 #[tokio::test]
 async fn apply_refuses_the_builtin_server_and_plan_compares_it_with_an_empty_zone() {
     let folder = Folder::new();
-    folder.put("all.yaml", &[builtin(), zone("example.test"), records("www.example.test", "A", &["192.0.2.1"])]);
+    folder.put(
+        "all.yaml",
+        &[builtin(), zone("example.test"), records("www.example.test", "A", &["192.0.2.1"])],
+    );
     zonekeeper(["plan", "-f", folder.arg()]).run().await.exits(2).says("+ www A 192.0.2.1");
     zonekeeper(["apply", "-f", folder.arg()]).run().await.exits(1).says("zonekeeper up");
 }
@@ -106,11 +110,27 @@ async fn the_examples_can_be_planned() {
     zonekeeper(["export", "-f", &quickstart]).run().await.exits(0).says("www.example.test.");
     let lab = Lab::start().await;
     lab.folder.remove("zone.yaml");
-    let text = |file: &str| std::fs::read_to_string(format!("{examples}/cloudflare/{file}")).expect("an example");
-    let provider = text("provider.yaml").replace("cloudflare:\n    api", &format!("cloudflare:\n    baseURL: {}\n    api", lab.sim.base_url()));
+    let text =
+        |file: &str| std::fs::read_to_string(format!("{examples}/cloudflare/{file}")).expect("an example");
+    let provider = text("provider.yaml").replace(
+        "cloudflare:\n    api",
+        &format!("cloudflare:\n    baseURL: {}\n    api", lab.sim.base_url()),
+    );
     lab.folder.write("provider.yaml", &provider);
     lab.folder.write("records.yaml", &text("records.yaml"));
     lab.apply().await.exits(0);
     lab.plan().await.exits(0);
     assert_eq!(lab.contents().len(), 6, "{:?}", lab.contents());
+}
+
+#[tokio::test]
+async fn a_reader_who_goes_away_is_no_crash() {
+    for command in ["crds", "--help"] {
+        let mut child = zonekeeper([command]).command().spawn().expect("the binary runs");
+        drop(child.stdout.take());
+        let mut said = String::new();
+        child.stderr.take().expect("piped").read_to_string(&mut said).await.expect("UTF-8");
+        let code = child.wait().await.expect("it ends").code();
+        assert_eq!((code, said.as_str()), (Some(0), ""), "{command}");
+    }
 }

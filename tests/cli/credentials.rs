@@ -51,9 +51,15 @@ async fn the_environment_stands_in_for_a_missing_secret() {
     let lab = without_token().await;
     lab.call("apply").env("CF_API_TOKEN", &lab.token).run().await.exits(0);
     lab.want(&[records("www.example.com", "A", &["192.0.2.2"])]);
-    lab.call("apply").env("CLOUDFLARE_API_TOKEN", &format!("{}\n", lab.token)).env("CF_API_TOKEN", "wrong").run().await.exits(0);
+    lab.call("apply")
+        .env("CLOUDFLARE_API_TOKEN", &format!("{}\n", lab.token))
+        .env("CF_API_TOKEN", "wrong")
+        .run()
+        .await
+        .exits(0);
     lab.call("plan").env("CLOUDFLARE_API_TOKEN", " ").env("CF_API_TOKEN", &lab.token).run().await.exits(0);
-    lab.folder.put("provider.yaml", &[lab.provider().with("cloudflare", json!({"baseURL": lab.sim.base_url()}))]);
+    lab.folder
+        .put("provider.yaml", &[lab.provider().with("cloudflare", json!({"baseURL": lab.sim.base_url()}))]);
     lab.call("plan").env("CLOUDFLARE_API_TOKEN", &lab.token).run().await.exits(0);
 }
 
@@ -81,6 +87,12 @@ async fn without_an_owner_id_nothing_is_called() {
     lab.want(&[records("www.example.com", "A", &["192.0.2.1"])]);
     lab.plan().await.exits(1).says("spec.registry.ownerID").says("--owner-id");
     lab.call("apply").args(&["--owner-id", ""]).run().await.exits(1);
+    lab.call("apply")
+        .args(&["--owner-id", "a,external-dns/resource=x"])
+        .run()
+        .await
+        .exits(1)
+        .says("--owner-id");
     assert_eq!(lab.sim.requests(), 0);
     lab.call("apply").args(&["--owner-id", "mine"]).run().await.exits(0);
     lab.call("plan").args(&["--owner-id", "mine"]).run().await.exits(0);
@@ -103,11 +115,17 @@ async fn a_bad_token_says_what_to_do_and_stops_no_other_provider() {
     let id = other.zone("example.net", Plan::Free);
     let good = other.token(TokenGrant::full());
     let bad = "bad0bad0bad0bad0bad0bad0bad0bad0bad0bad0";
-    lab.folder.put("token.yaml", &[secret("cloudflare", "apiToken", bad), secret("second", "apiToken", &good)]);
-    let second = provider(&other.base_url()).named("second").with("cloudflare.apiTokenSecretRef.name", "second");
-    lab.folder.put("second.yaml", &[second, zone("example.net").with("providerRef", json!({"name": "second"}))]);
+    lab.folder
+        .put("token.yaml", &[secret("cloudflare", "apiToken", bad), secret("second", "apiToken", &good)]);
+    let second =
+        provider(&other.base_url()).named("second").with("cloudflare.apiTokenSecretRef.name", "second");
+    lab.folder
+        .put("second.yaml", &[second, zone("example.net").with("providerRef", json!({"name": "second"}))]);
     lab.declare(zone("example.com").with("providerRef", json!({"name": "cloudflare"})));
-    lab.want(&[records("www.example.com", "A", &["192.0.2.1"]), records("www.example.net", "A", &["192.0.2.1"])]);
+    lab.want(&[
+        records("www.example.com", "A", &["192.0.2.1"]),
+        records("www.example.net", "A", &["192.0.2.1"]),
+    ]);
     let run = lab.apply().await.exits(1).says("CredentialsInvalid").says("token").never_says(bad);
     assert_eq!(other.records(&id).len(), 1, "{run}");
     assert!(lab.contents().is_empty());
@@ -134,7 +152,10 @@ async fn a_zone_that_the_token_can_not_see_is_not_found_and_its_records_fall_to_
     let narrow = lab.sim.token(TokenGrant::full().only([lab.zone.clone()]));
     lab.folder.put("token.yaml", &[secret("cloudflare", "apiToken", &narrow)]);
     lab.folder.put("more.yaml", &[zone("example.net")]);
-    lab.want(&[records("www.example.com", "A", &["192.0.2.1"]), records("www.example.net", "A", &["192.0.2.1"])]);
+    lab.want(&[
+        records("www.example.com", "A", &["192.0.2.1"]),
+        records("www.example.net", "A", &["192.0.2.1"]),
+    ]);
     lab.apply().await.exits(1).says("ZoneNotFound").says("example.net");
     assert_eq!(lab.contents(), ["www.example.com A 192.0.2.1"]);
 }
@@ -152,7 +173,13 @@ async fn the_token_is_never_shown_however_loud_the_log() {
     lab.folder.put("token.yaml", &[secret("cloudflare", "apiToken", broken)]);
     lab.call("apply").env("RUST_LOG", "trace").run().await.exits(1).never_says(broken);
     lab.folder.remove("token.yaml");
-    lab.call("apply").env("RUST_LOG", "trace").env("CLOUDFLARE_API_TOKEN", broken).run().await.exits(1).never_says(broken);
+    lab.call("apply")
+        .env("RUST_LOG", "trace")
+        .env("CLOUDFLARE_API_TOKEN", broken)
+        .run()
+        .await
+        .exits(1)
+        .never_says(broken);
     lab.folder.put("token.yaml", &[secret("cloudflare", "apiToken", "canary\u{7}with a bell")]);
     lab.call("apply").env("RUST_LOG", "trace").run().await.exits(1).never_says("canary");
 }
@@ -171,7 +198,8 @@ async fn registry_none_is_refused_but_for_builtin() {
 async fn a_provider_may_choose_its_namespaces() {
     let lab = Lab::start().await;
     lab.want(&[records("www.example.com", "A", &["192.0.2.1"])]);
-    let selector = json!({"from": "Selector", "selector": {"matchLabels": {"kubernetes.io/metadata.name": "infra"}}});
+    let selector =
+        json!({"from": "Selector", "selector": {"matchLabels": {"kubernetes.io/metadata.name": "infra"}}});
     lab.folder.put("provider.yaml", &[lab.provider().with("allowedNamespaces", selector)]);
     lab.plan().await.exits(1).says("RefNotPermitted").says("spec.providerRef");
     assert_eq!(lab.sim.requests(), 0);

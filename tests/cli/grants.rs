@@ -25,7 +25,13 @@ async fn without_a_grant_other_namespaces_get_nothing() {
 #[tokio::test]
 async fn the_default_grant_leaves_special_names_and_types_out() {
     let lab = granting(json!([{"namespaces": {"from": "All"}}])).await;
-    let special = ["example.com", "*.example.com", "_acme-challenge.www.example.com", "_dmarc.example.com", "k1._domainkey.example.com"];
+    let special = [
+        "example.com",
+        "*.example.com",
+        "_acme-challenge.www.example.com",
+        "_dmarc.example.com",
+        "k1._domainkey.example.com",
+    ];
     let mut wishes: Vec<Manifest> = special.iter().map(|name| shop(name, "TXT", "x")).collect();
     wishes.push(shop("ns.example.com", "NS", "ns.example.net"));
     wishes.push(shop("caa.example.com", "CAA", "0 issue \"ca.example.net\""));
@@ -42,7 +48,12 @@ async fn the_default_grant_leaves_special_names_and_types_out() {
 #[tokio::test]
 async fn the_zones_own_namespace_has_all_names_and_types() {
     let lab = Lab::start().await;
-    lab.applied(&[records("example.com", "TXT", &["x"]), records("*.example.com", "A", &["192.0.2.1"]), records("_acme-challenge.example.com", "TXT", &["x"])]).await;
+    lab.applied(&[
+        records("example.com", "TXT", &["x"]),
+        records("*.example.com", "A", &["192.0.2.1"]),
+        records("_acme-challenge.example.com", "TXT", &["x"]),
+    ])
+    .await;
 }
 
 #[tokio::test]
@@ -70,7 +81,8 @@ async fn namespaces_are_chosen_by_their_labels() {
     lab.apply().await.exits(0);
     let lab = granting(grant(json!({"matchExpressions": [{"key": "kubernetes.io/metadata.name", "operator": "In", "values": ["shop"]}]}))).await;
     lab.applied(&[shop("www.example.com", "A", "192.0.2.1")]).await;
-    let lab = granting(grant(json!({"matchExpressions": [{"key": "team", "operator": "DoesNotExist"}]}))).await;
+    let lab =
+        granting(grant(json!({"matchExpressions": [{"key": "team", "operator": "DoesNotExist"}]}))).await;
     lab.applied(&[shop("www.example.com", "A", "192.0.2.1")]).await;
 }
 
@@ -85,12 +97,21 @@ async fn a_narrowed_grant_deletes_nothing() {
 
 #[tokio::test]
 async fn namespaces_share_a_set_only_where_the_grant_says_so() {
-    let wishes = [shop("www.example.com", "A", "192.0.2.1"), records("www.example.com", "A", &["192.0.2.2"]).in_namespace("blog")];
+    let wishes = [
+        shop("www.example.com", "A", "192.0.2.1"),
+        records("www.example.com", "A", &["192.0.2.2"]).in_namespace("blog"),
+    ];
     let lab = granting(json!([{"namespaces": {"from": "All"}}])).await;
     lab.want(&wishes);
-    lab.apply().await.exits(1).says("recordset shop/www-example-com-a: Conflict").says("held by recordset blog/");
+    lab.apply()
+        .await
+        .exits(1)
+        .says("recordset shop/www-example-com-a: Conflict")
+        .says("held by recordset blog/");
     assert_eq!(lab.values("www.example.com", "A"), ["192.0.2.2"]);
-    lab.declare(zone("example.com").with("allowedRecords", json!([{"namespaces": {"from": "All"}, "share": true}])));
+    lab.declare(
+        zone("example.com").with("allowedRecords", json!([{"namespaces": {"from": "All"}, "share": true}])),
+    );
     lab.apply().await.exits(0);
     assert_eq!(lab.values("www.example.com", "A"), ["192.0.2.1", "192.0.2.2"]);
 }
@@ -101,7 +122,10 @@ async fn a_grant_limits_adoption_whatever_is_asked() {
     lab.seed("A", "www", "192.0.2.1");
     lab.want(&[shop("www.example.com", "A", "192.0.2.1").with("adoption", "Force")]);
     lab.apply().await.exits(1).says("AdoptionRefused").says("Never");
-    lab.declare(zone("example.com").with("allowedRecords", json!([{"namespaces": {"from": "All"}, "adoption": "Identical"}])));
+    lab.declare(
+        zone("example.com")
+            .with("allowedRecords", json!([{"namespaces": {"from": "All"}, "adoption": "Identical"}])),
+    );
     lab.apply().await.exits(0);
     assert_eq!(lab.contents().len(), 1);
 }
@@ -109,8 +133,13 @@ async fn a_grant_limits_adoption_whatever_is_asked() {
 #[tokio::test]
 async fn an_address_source_serves_its_own_namespace_unless_it_says_otherwise() {
     let lab = granting(json!([{"namespaces": {"from": "All"}}])).await;
-    let source = |allowed: Value| address_source("home", json!({"static": ["192.0.2.8"], "allowedNamespaces": allowed})).in_namespace("infra");
-    let wish = shop("www.example.com", "A", "x").without("values").with("valuesFrom", json!([{"addressSourceRef": {"name": "home", "namespace": "infra"}}]));
+    let source = |allowed: Value| {
+        address_source("home", json!({"static": ["192.0.2.8"], "allowedNamespaces": allowed}))
+            .in_namespace("infra")
+    };
+    let wish = shop("www.example.com", "A", "x")
+        .without("values")
+        .with("valuesFrom", json!([{"addressSourceRef": {"name": "home", "namespace": "infra"}}]));
     lab.want(&[source(json!({"from": "Same"})), wish.clone()]);
     lab.apply().await.exits(1).says("RefNotPermitted").says("infra/home");
     lab.applied(&[source(json!({"from": "All"})), wish]).await;

@@ -77,7 +77,8 @@ async fn updates_have_a_limit_too_where_the_zone_sets_one() {
     let lab = Lab::start().await;
     lab.declare(zone("example.com").with("guard", json!({"maxUpdatePercent": 20})));
     lab.applied(&hosts(0..10)).await;
-    let changed: Vec<_> = (0..10).map(|n| records(&format!("n{n:02}.example.com"), "A", &["192.0.2.2"])).collect();
+    let changed: Vec<_> =
+        (0..10).map(|n| records(&format!("n{n:02}.example.com"), "A", &["192.0.2.2"])).collect();
     lab.want(&changed);
     lab.apply().await.exits(2).says("10 of 10 owned sets would be updated");
     assert!(lab.contents().iter().all(|line| line.ends_with("192.0.2.1")));
@@ -88,9 +89,13 @@ async fn updates_have_a_limit_too_where_the_zone_sets_one() {
 #[tokio::test]
 async fn marker_writes_never_count() {
     let lab = Lab::start().await;
-    lab.declare(zone("example.com").with("guard", json!({"maxUpdatePercent": 0, "maxDeletePercent": 0, "minRecords": 0})));
+    lab.declare(
+        zone("example.com")
+            .with("guard", json!({"maxUpdatePercent": 0, "maxDeletePercent": 0, "minRecords": 0})),
+    );
     lab.applied(&hosts(0..5)).await;
-    let renamed: Vec<_> = hosts(0..5).into_iter().enumerate().map(|(n, host)| host.named(&format!("x{n}"))).collect();
+    let renamed: Vec<_> =
+        hosts(0..5).into_iter().enumerate().map(|(n, host)| host.named(&format!("x{n}"))).collect();
     lab.applied(&renamed).await;
 }
 
@@ -109,7 +114,11 @@ async fn name_servers_of_the_zone_itself_change_only_by_approval() {
 #[tokio::test]
 async fn names_that_the_zone_gave_up_are_orphans_that_wait() {
     let lab = Lab::start().await;
-    lab.applied(&[records("www.example.com", "A", &["192.0.2.1"]), records("www.lab.example.com", "A", &["192.0.2.1"])]).await;
+    lab.applied(&[
+        records("www.example.com", "A", &["192.0.2.1"]),
+        records("www.lab.example.com", "A", &["192.0.2.1"]),
+    ])
+    .await;
     lab.declare(zone("example.com").with("names", json!({"exclude": ["*.lab.example.com"]})));
     lab.want(&[records("www.example.com", "A", &["192.0.2.1"])]);
     let plan = lab.plan().await;

@@ -27,7 +27,12 @@ fn up(lab: &Lab) -> Up {
 }
 
 async fn holds(lab: &Lab, up: &Up, contents: &[&str]) {
-    until(&format!("the zone holds {contents:?}"), || format!("{:?}\n{}", lab.contents(), up.said()), async || lab.contents() == contents).await;
+    until(
+        &format!("the zone holds {contents:?}"),
+        || format!("{:?}\n{}", lab.contents(), up.said()),
+        async || lab.contents() == contents,
+    )
+    .await;
 }
 
 #[tokio::test]
@@ -53,6 +58,19 @@ async fn a_saved_change_is_applied_without_waiting_for_the_interval() {
     holds(&lab, &up, &["n0.example.com A 192.0.2.1"]).await;
     lab.want(&[records("n0.example.com", "A", &["192.0.2.2"])]);
     holds(&lab, &up, &["n0.example.com A 192.0.2.2"]).await;
+}
+
+#[tokio::test]
+async fn a_saved_change_costs_one_write_and_no_listing() {
+    let lab = Lab::start().await;
+    lab.want(&hosts(3));
+    let up = up(&lab);
+    up.says("n2.example.com").await;
+    let requests = lab.sim.requests();
+    lab.want(&[hosts(3), vec![records("new.example.com", "A", &["192.0.2.9"])]].concat());
+    until("the new record", || up.said(), async || lab.contents().len() == 4).await;
+    up.says("new.example.com").await;
+    assert_eq!(lab.sim.requests() - requests, 1, "{:?}", lab.sim.journal().last());
 }
 
 #[tokio::test]
@@ -146,7 +164,15 @@ async fn drift_that_is_only_reported_stays() {
     let id = lab.records("n0.example.com", "A")[0]["id"].as_str().expect("an id").to_owned();
     lab.sim.edit(&lab.zone, &id, json!({"content": "192.0.2.66"}));
     up.says("drift").await;
-    lab.want(&[records("n0.example.com", "A", &["192.0.2.1"]), records("n1.example.com", "A", &["192.0.2.5"])]);
-    until("a wanted change is made", || up.said(), async || lab.values("n1.example.com", "A") == ["192.0.2.5"]).await;
+    lab.want(&[
+        records("n0.example.com", "A", &["192.0.2.1"]),
+        records("n1.example.com", "A", &["192.0.2.5"]),
+    ]);
+    until(
+        "a wanted change is made",
+        || up.said(),
+        async || lab.values("n1.example.com", "A") == ["192.0.2.5"],
+    )
+    .await;
     assert_eq!(lab.values("n0.example.com", "A"), ["192.0.2.66"]);
 }

@@ -116,19 +116,29 @@ async fn a_proxied_record_has_automatic_ttl_whatever_was_asked() {
 #[tokio::test]
 async fn defaults_of_the_zone_hold_where_a_record_says_nothing() {
     let lab = Lab::start().await;
-    lab.declare(crate::support::zone("example.com").with("defaults", json!({"ttl": 600, "cloudflare": {"proxied": true}})));
+    lab.declare(
+        crate::support::zone("example.com")
+            .with("defaults", json!({"ttl": 600, "cloudflare": {"proxied": true}})),
+    );
     let plain = records("plain.example.com", "A", &["192.0.2.1"]).with("cloudflare.proxied", false);
     lab.applied(&[www("192.0.2.1"), plain, records("example.com", "TXT", &["x"])]).await;
     assert_eq!(lab.records("www.example.com", "A")[0]["proxied"], true);
     assert_eq!(lab.records("plain.example.com", "A")[0]["ttl"], 600);
-    assert_eq!(lab.records("example.com", "TXT")[0]["proxied"], false, "TXT can't be proxied, and need not say so");
+    assert_eq!(
+        lab.records("example.com", "TXT")[0]["proxied"],
+        false,
+        "TXT can't be proxied, and need not say so"
+    );
     lab.plan().await.exits(0);
 }
 
 #[tokio::test]
 async fn one_change_that_cloudflare_refuses_stops_no_other() {
     let lab = Lab::start().await;
-    lab.want(&[www("192.0.2.1"), records("api.example.com", "A", &["192.0.2.2"]).with("cloudflare.tags", json!(["team:a"]))]);
+    lab.want(&[
+        www("192.0.2.1"),
+        records("api.example.com", "A", &["192.0.2.2"]).with("cloudflare.tags", json!(["team:a"])),
+    ]);
     lab.apply().await.exits(1).says("ProviderRejected").says("tags");
     assert_eq!(lab.contents(), ["www.example.com A 192.0.2.1"], "tags need a paid plan");
 }

@@ -6,6 +6,8 @@ mod addresses;
 mod adoption;
 mod basics;
 mod credentials;
+mod edges;
+mod examples;
 mod export;
 mod grants;
 mod guard;

@@ -10,7 +10,10 @@ fn www(address: &str) -> Manifest {
 
 /// The part of a comment that is ours, split at its colons.
 fn marker(comment: &str) -> Vec<String> {
-    let word = comment.split(' ').find(|word| word.starts_with("zk1:")).unwrap_or_else(|| panic!("no marker in {comment:?}"));
+    let word = comment
+        .split(' ')
+        .find(|word| word.starts_with("zk1:"))
+        .unwrap_or_else(|| panic!("no marker in {comment:?}"));
     word.split(':').map(str::to_owned).collect()
 }
 
@@ -100,7 +103,10 @@ async fn the_users_comment_is_kept_set_cleared_and_cut() {
     lab.applied(&[www("192.0.2.1").with("cloudflare.comment", "web servers")]).await;
     assert!(lab.comments("www.example.com", "A")[0].starts_with("web servers zk1:"));
     lab.applied(&[www("192.0.2.1")]).await;
-    assert!(lab.comments("www.example.com", "A")[0].starts_with("web servers zk1:"), "absent keeps the live text");
+    assert!(
+        lab.comments("www.example.com", "A")[0].starts_with("web servers zk1:"),
+        "absent keeps the live text"
+    );
     lab.applied(&[www("192.0.2.2")]).await;
     assert!(lab.comments("www.example.com", "A")[0].starts_with("web servers zk1:"));
     lab.applied(&[www("192.0.2.2").with("cloudflare.comment", "")]).await;
@@ -117,10 +123,13 @@ async fn the_users_comment_is_kept_set_cleared_and_cut() {
 async fn txt_markers_are_external_dns_own() {
     let lab = with_txt(json!({})).await;
     lab.applied(&[www("192.0.2.1")]).await;
-    assert_eq!(lab.contents(), [
-        "a-www.example.com TXT \"heritage=external-dns,external-dns/owner=folder,external-dns/resource=recordset/default/www\"",
-        "www.example.com A 192.0.2.1",
-    ]);
+    assert_eq!(
+        lab.contents(),
+        [
+            "a-www.example.com TXT \"heritage=external-dns,external-dns/owner=folder,external-dns/resource=recordset/default/www\"",
+            "www.example.com A 192.0.2.1",
+        ]
+    );
     assert_eq!(lab.comments("www.example.com", "A"), [""]);
     lab.plan().await.exits(0);
     lab.want(&[records("api.example.com", "A", &["192.0.2.2"])]);
@@ -132,7 +141,8 @@ async fn txt_markers_are_external_dns_own() {
 async fn txt_markers_follow_prefix_and_wildcard_replacement() {
     let lab = with_txt(json!({"txt": {"prefix": "own-", "wildcardReplacement": "any"}})).await;
     lab.applied(&[www("192.0.2.1"), records("*.example.com", "A", &["192.0.2.3"])]).await;
-    let names: Vec<String> = lab.contents().iter().map(|line| line.split(' ').next().expect("a name").to_owned()).collect();
+    let names: Vec<String> =
+        lab.contents().iter().map(|line| line.split(' ').next().expect("a name").to_owned()).collect();
     assert!(names.contains(&"own-a-www.example.com".to_owned()), "{names:?}");
     assert!(names.contains(&"own-a-any.example.com".to_owned()), "{names:?}");
     lab.plan().await.exits(0);
@@ -172,7 +182,11 @@ async fn signed_txt_markers_need_a_key() {
 #[tokio::test]
 async fn taking_over_from_external_dns_writes_markers_only() {
     let lab = with_txt(json!({"takeOverFrom": ["their-id"]})).await;
-    let heritage = |name: &str| format!("\"heritage=external-dns,external-dns/owner=their-id,external-dns/resource=ingress/shop/{name}\"");
+    let heritage = |name: &str| {
+        format!(
+            "\"heritage=external-dns,external-dns/owner=their-id,external-dns/resource=ingress/shop/{name}\""
+        )
+    };
     let ids = [lab.seed("A", "www", "192.0.2.1"), lab.seed("CNAME", "shop", "www.example.com")];
     lab.seed("TXT", "a-www", &heritage("www"));
     lab.seed("TXT", "cname-shop", &heritage("shop"));
@@ -184,7 +198,8 @@ async fn taking_over_from_external_dns_writes_markers_only() {
             assert_eq!(record["type"], "TXT", "only markers are written: {record}");
         }
     }
-    let live: Vec<Value> = lab.sim.records(&lab.zone).into_iter().map(|record| record["id"].clone()).collect();
+    let live: Vec<Value> =
+        lab.sim.records(&lab.zone).into_iter().map(|record| record["id"].clone()).collect();
     assert!(ids.iter().all(|id| live.contains(&json!(id))));
     assert!(lab.contents().iter().all(|line| !line.contains("their-id")), "{:?}", lab.contents());
     lab.plan().await.exits(0);
@@ -194,7 +209,11 @@ async fn taking_over_from_external_dns_writes_markers_only() {
 async fn records_of_an_external_dns_that_is_not_taken_over_stay_its_own() {
     let lab = with_txt(json!({})).await;
     lab.seed("A", "www", "192.0.2.1");
-    lab.seed("TXT", "a-www", "\"heritage=external-dns,external-dns/owner=their-id,external-dns/resource=ingress/shop/www\"");
+    lab.seed(
+        "TXT",
+        "a-www",
+        "\"heritage=external-dns,external-dns/owner=their-id,external-dns/resource=ingress/shop/www\"",
+    );
     lab.want(&[www("192.0.2.2").with("adoption", "Force")]);
     lab.apply().await.exits(1).says("AdoptionRefused").says("their-id");
     assert_eq!(lab.values("www.example.com", "A"), ["192.0.2.1"]);

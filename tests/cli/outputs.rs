@@ -7,7 +7,8 @@ use crate::support::{Lab, records};
 /// A zone with one create, one update and four held deletes.
 async fn mixed() -> Lab {
     let lab = Lab::start().await;
-    let mut all: Vec<_> = (0..4).map(|n| records(&format!("gone{n}.example.com"), "A", &["192.0.2.1"])).collect();
+    let mut all: Vec<_> =
+        (0..4).map(|n| records(&format!("gone{n}.example.com"), "A", &["192.0.2.1"])).collect();
     all.push(records("www.example.com", "A", &["192.0.2.1"]));
     lab.applied(&all).await;
     lab.want(&[
@@ -85,7 +86,12 @@ async fn a_zone_that_can_not_be_read_keeps_its_place_in_json() {
 async fn text_tells_people_what_and_how_to_go_on() {
     let lab = mixed().await;
     let run = lab.plan().await.exits(2);
-    assert!(run.stdout.contains("zone default/example-com (example.com): 1 to create, 1 to update, 4 to delete, 4 held"), "{run}");
+    assert!(
+        run.stdout.contains(
+            "zone default/example-com (example.com): 1 to create, 1 to update, 4 to delete, 4 held"
+        ),
+        "{run}"
+    );
     assert!(run.stdout.contains("~ www A 192.0.2.1 -> 192.0.2.2 (ttl auto -> 300)"), "{run}");
     assert!(run.stdout.contains("- gone0 A 192.0.2.1"), "{run}");
     let hash = lab.plan_json().await["hash"].as_str().expect("a hash").to_owned();

@@ -7,9 +7,16 @@ use crate::support::{Lab, records, zone};
 /// A zone with one record to create, one to update and one to delete.
 async fn under(policy: &str) -> Lab {
     let lab = Lab::start().await;
-    lab.applied(&[records("old.example.com", "A", &["192.0.2.1"]), records("www.example.com", "A", &["192.0.2.1"])]).await;
+    lab.applied(&[
+        records("old.example.com", "A", &["192.0.2.1"]),
+        records("www.example.com", "A", &["192.0.2.1"]),
+    ])
+    .await;
     lab.declare(zone("example.com").with("policy", policy));
-    lab.want(&[records("www.example.com", "A", &["192.0.2.2"]), records("new.example.com", "A", &["192.0.2.1"])]);
+    lab.want(&[
+        records("www.example.com", "A", &["192.0.2.2"]),
+        records("new.example.com", "A", &["192.0.2.1"]),
+    ]);
     lab
 }
 
@@ -24,7 +31,10 @@ async fn sync_does_all() {
 async fn upsert_only_deletes_nothing() {
     let lab = under("UpsertOnly").await;
     lab.apply().await.exits(0);
-    assert_eq!(lab.contents(), ["new.example.com A 192.0.2.1", "old.example.com A 192.0.2.1", "www.example.com A 192.0.2.2"]);
+    assert_eq!(
+        lab.contents(),
+        ["new.example.com A 192.0.2.1", "old.example.com A 192.0.2.1", "www.example.com A 192.0.2.2"]
+    );
     lab.plan().await.exits(0);
 }
 
@@ -32,7 +42,10 @@ async fn upsert_only_deletes_nothing() {
 async fn create_only_changes_nothing_that_is_there() {
     let lab = under("CreateOnly").await;
     lab.apply().await.exits(0);
-    assert_eq!(lab.contents(), ["new.example.com A 192.0.2.1", "old.example.com A 192.0.2.1", "www.example.com A 192.0.2.1"]);
+    assert_eq!(
+        lab.contents(),
+        ["new.example.com A 192.0.2.1", "old.example.com A 192.0.2.1", "www.example.com A 192.0.2.1"]
+    );
     lab.plan().await.exits(0);
 }
 
@@ -84,8 +97,14 @@ async fn a_pinned_zone_id_must_be_the_zone() {
 #[tokio::test]
 async fn names_outside_the_zones_limits_are_not_allowed() {
     let lab = Lab::start().await;
-    lab.declare(zone("example.com").with("names", json!({"include": ["*.apps.example.com"], "exclude": ["x.apps.example.com"]})));
-    lab.want(&["www.example.com", "www.apps.example.com", "x.apps.example.com"].map(|name| records(name, "A", &["192.0.2.1"])));
+    lab.declare(
+        zone("example.com")
+            .with("names", json!({"include": ["*.apps.example.com"], "exclude": ["x.apps.example.com"]})),
+    );
+    lab.want(
+        &["www.example.com", "www.apps.example.com", "x.apps.example.com"]
+            .map(|name| records(name, "A", &["192.0.2.1"])),
+    );
     let run = lab.apply().await.exits(1);
     assert_eq!(run.stdout.matches("NotAllowed").count(), 2, "{run}");
     assert_eq!(lab.contents(), ["www.apps.example.com A 192.0.2.1"]);

@@ -17,12 +17,15 @@ async fn all_removes_what_nobody_declared_and_keeps_the_ignored() {
     lab.seed("NS", "example.com", "ns1.example.net");
     lab.declare(pruning(json!({"mode": "All", "ignore": [{"name": "keep.example.com"}, {"name": "_acme-challenge.*", "type": "TXT"}]})));
     lab.applied(&[records("www.example.com", "A", &["192.0.2.1"])]).await;
-    assert_eq!(lab.contents(), [
-        "_acme-challenge.www.example.com TXT \"token\"",
-        "example.com NS ns1.example.net",
-        "keep.example.com A 192.0.2.51",
-        "www.example.com A 192.0.2.1",
-    ]);
+    assert_eq!(
+        lab.contents(),
+        [
+            "_acme-challenge.www.example.com TXT \"token\"",
+            "example.com NS ns1.example.net",
+            "keep.example.com A 192.0.2.51",
+            "www.example.com A 192.0.2.1",
+        ]
+    );
     lab.plan().await.exits(0);
 }
 
@@ -72,7 +75,11 @@ async fn orphans_are_held_under_owned_and_listed_under_never() {
     assert_eq!(plan["zones"][0]["orphans"][0]["name"], "www.example.com");
     lab.apply().await;
     assert_eq!(lab.contents().len(), 1);
-    lab.declare(zone("example.com").with("names", json!({"exclude": ["www.example.com"]})).with("prune", json!({"mode": "Never"})));
+    lab.declare(
+        zone("example.com")
+            .with("names", json!({"exclude": ["www.example.com"]}))
+            .with("prune", json!({"mode": "Never"})),
+    );
     lab.folder.remove("records.yaml");
     lab.plan().await.exits(0).says("orphaned");
     lab.apply().await.exits(0);

@@ -7,7 +7,10 @@ use crate::support::{Lab, lab::changes, records};
 #[tokio::test]
 async fn all_manifests_below_the_folder_count() {
     let lab = Lab::start().await;
-    lab.folder.put("a.yaml", &[records("a.example.com", "A", &["192.0.2.1"]), records("b.example.com", "A", &["192.0.2.1"])]);
+    lab.folder.put(
+        "a.yaml",
+        &[records("a.example.com", "A", &["192.0.2.1"]), records("b.example.com", "A", &["192.0.2.1"])],
+    );
     lab.folder.put("deep/er/c.yml", &[records("c.example.com", "A", &["192.0.2.1"])]);
     lab.folder.put("d.json", &[records("d.example.com", "A", &["192.0.2.1"])]);
     lab.folder.write("notes.txt", "not: [a manifest");
@@ -32,7 +35,9 @@ async fn empty_documents_comments_and_markers_are_no_manifests() {
 #[tokio::test]
 async fn plain_yaml_reads_as_people_write_it() {
     let lab = Lab::start().await;
-    lab.folder.write("a.yaml", r#"
+    lab.folder.write(
+        "a.yaml",
+        r#"
 apiVersion: zonekeeper.dev/v1alpha1
 kind: RecordSet
 metadata:
@@ -44,7 +49,8 @@ spec:
   values:
     - 192.0.2.1
   ttl: 300
-"#);
+"#,
+    );
     lab.folder.write("pretty.json", "{\n\t\"apiVersion\": \"zonekeeper.dev/v1alpha1\",\n\t\"kind\": \"RecordSet\",\n\t\"metadata\": {\"name\": \"tabs\"},\n\t\"spec\": {\n\t\t\"name\": \"tabs.example.com\",\n\t\t\"type\": \"A\",\n\t\t\"values\": [\"192.0.2.1\"]\n\t}\n}\n");
     lab.apply().await.exits(0);
     lab.plan().await.exits(0);
@@ -55,7 +61,8 @@ spec:
 #[tokio::test]
 async fn a_list_is_its_items() {
     let lab = Lab::start().await;
-    let items = [records("a.example.com", "A", &["192.0.2.1"]).0, records("b.example.com", "A", &["192.0.2.1"]).0];
+    let items =
+        [records("a.example.com", "A", &["192.0.2.1"]).0, records("b.example.com", "A", &["192.0.2.1"]).0];
     lab.folder.write("list.yaml", &json!({"apiVersion": "v1", "kind": "List", "items": items}).to_string());
     assert_eq!(changes(&lab.plan_json().await).len(), 2);
 }
@@ -66,6 +73,14 @@ async fn anchors_and_crlf_are_yaml_too() {
     lab.folder.write("a.yaml", "apiVersion: zonekeeper.dev/v1alpha1\r\nkind: RecordSet\r\nmetadata:\r\n  name: &host www\r\nspec:\r\n  name: www.example.com\r\n  type: TXT\r\n  values: [*host]\r\n");
     lab.apply().await.exits(0);
     assert_eq!(lab.contents(), ["www.example.com TXT \"www\""]);
+}
+
+#[tokio::test]
+async fn a_byte_order_mark_is_no_part_of_the_text() {
+    let lab = Lab::start().await;
+    lab.folder.write("a.yaml", &format!("\u{feff}{}", records("www.example.com", "A", &["192.0.2.1"]).0));
+    lab.apply().await.exits(0);
+    assert_eq!(lab.contents().len(), 1);
 }
 
 #[tokio::test]
@@ -86,8 +101,17 @@ async fn explicit_nulls_are_absent_fields() {
     www.0["status"] = json!(null);
     lab.want(&[www]);
     let zone = crate::support::zone("example.com");
-    lab.declare(zone.with("guard", json!(null)).with("prune", json!({"mode": null})).with("names", json!(null)).with("interval", json!(null)));
-    let provider = lab.provider().with("registry.txt", json!(null)).with("builtin", json!(null)).with("webhook", json!(null));
+    lab.declare(
+        zone.with("guard", json!(null))
+            .with("prune", json!({"mode": null}))
+            .with("names", json!(null))
+            .with("interval", json!(null)),
+    );
+    let provider = lab
+        .provider()
+        .with("registry.txt", json!(null))
+        .with("builtin", json!(null))
+        .with("webhook", json!(null));
     lab.folder.put("provider.yaml", &[provider]);
     lab.apply().await.exits(0);
     assert_eq!(lab.contents(), ["www.example.com A 192.0.2.1"]);
@@ -98,7 +122,11 @@ async fn kinds_of_others_are_skipped_with_a_note() {
     let lab = Lab::start().await;
     lab.want(&[records("www.example.com", "A", &["192.0.2.1"])]);
     lab.folder.write("other.yaml", "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: x}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n");
-    lab.plan().await.exits(2).says("other.yaml:1: apps/v1 Deployment is skipped").says("other.yaml:5: v1 ConfigMap is skipped");
+    lab.plan()
+        .await
+        .exits(2)
+        .says("other.yaml:1: apps/v1 Deployment is skipped")
+        .says("other.yaml:5: v1 ConfigMap is skipped");
 }
 
 #[tokio::test]
@@ -115,7 +143,12 @@ async fn what_kubectl_added_does_not_disturb() {
 #[tokio::test]
 async fn one_file_may_stand_for_a_folder() {
     let lab = Lab::start().await;
-    let all = [lab.provider(), crate::support::secret("cloudflare", "apiToken", &lab.token), crate::support::zone("example.com"), records("www.example.com", "A", &["192.0.2.1"])];
+    let all = [
+        lab.provider(),
+        crate::support::secret("cloudflare", "apiToken", &lab.token),
+        crate::support::zone("example.com"),
+        records("www.example.com", "A", &["192.0.2.1"]),
+    ];
     let file = lab.folder.put("all.yaml", &all);
     crate::support::zonekeeper(["apply", "-f"]).arg(file).run().await.exits(0);
     assert_eq!(lab.contents(), ["www.example.com A 192.0.2.1"]);

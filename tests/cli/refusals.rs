@@ -15,30 +15,49 @@ async fn refused(text: &str) -> Run {
 }
 
 async fn refused_set(spec: &str) -> Run {
-    refused(&format!("apiVersion: zonekeeper.dev/v1alpha1\nkind: RecordSet\nmetadata: {{name: bad}}\nspec:\n{spec}")).await
+    refused(&format!(
+        "apiVersion: zonekeeper.dev/v1alpha1\nkind: RecordSet\nmetadata: {{name: bad}}\nspec:\n{spec}"
+    ))
+    .await
 }
 
 #[tokio::test]
 async fn an_unknown_field_names_the_nearest_one() {
     let run = refused_set("  name: x.example.com\n  type: A\n  values: [192.0.2.1]\n  ttll: 300\n").await;
     run.says("bad.yaml:8: spec.ttll: unknown field; did you mean ttl?");
-    let run = refused_set("  name: x.example.com\n  type: A\n  values: [192.0.2.1]\n  cloudflare:\n    proxed: true\n").await;
+    let run = refused_set(
+        "  name: x.example.com\n  type: A\n  values: [192.0.2.1]\n  cloudflare:\n    proxed: true\n",
+    )
+    .await;
     run.says("bad.yaml:9: spec.cloudflare.proxed: unknown field; did you mean proxied?");
 }
 
 #[tokio::test]
 async fn a_wrong_type_says_what_is_expected() {
-    refused_set("  name: x.example.com\n  type: A\n  values: [192.0.2.1]\n  ttl: \"300\"\n").await.says("bad.yaml:8: spec.ttl: ").says("remove the quotes");
-    refused_set("  name: x.example.com\n  type: TXT\n  values: [5]\n").await.says("bad.yaml:7: spec.values[0]: ").says("put it in quotes");
-    refused_set("  name: x.example.com\n  type: A\n  values: 192.0.2.1\n").await.says("spec.values: is a text, expected a list");
+    refused_set("  name: x.example.com\n  type: A\n  values: [192.0.2.1]\n  ttl: \"300\"\n")
+        .await
+        .says("bad.yaml:8: spec.ttl: ")
+        .says("remove the quotes");
+    refused_set("  name: x.example.com\n  type: TXT\n  values: [5]\n")
+        .await
+        .says("bad.yaml:7: spec.values[0]: ")
+        .says("put it in quotes");
+    refused_set("  name: x.example.com\n  type: A\n  values: 192.0.2.1\n")
+        .await
+        .says("spec.values: is a text, expected a list");
     refused_set("  name: x.example.com\n  type: A\n  values: [null]\n").await.says("spec.values[0]");
-    refused_set("  name: x.example.com\n  type: A\n  values: [192.0.2.1]\n  ttl: 1.5\n").await.says("spec.ttl");
-    refused_set("  name: x.example.com\n  type: A\n  values: [192.0.2.1]\n  ttl: -1\n").await.says("out of range");
+    refused_set("  name: x.example.com\n  type: A\n  values: [192.0.2.1]\n  ttl: 1.5\n")
+        .await
+        .says("spec.ttl");
+    refused_set("  name: x.example.com\n  type: A\n  values: [192.0.2.1]\n  ttl: -1\n")
+        .await
+        .says("out of range");
 }
 
 #[tokio::test]
 async fn a_value_outside_an_enum_lists_the_accepted_ones() {
-    let run = refused_set("  name: x.example.com\n  type: A\n  values: [192.0.2.1]\n  adoption: Always\n").await;
+    let run =
+        refused_set("  name: x.example.com\n  type: A\n  values: [192.0.2.1]\n  adoption: Always\n").await;
     run.says("bad.yaml:8: spec.adoption: \"Always\" is not one of Never, Identical, Force");
 }
 
@@ -53,24 +72,45 @@ async fn a_missing_field_is_named() {
 
 #[tokio::test]
 async fn the_rules_of_the_schema_hold_without_an_api_server() {
-    refused_set("  name: x.example.com\n  relativeName: x\n  type: A\n  values: [192.0.2.1]\n").await.says("bad.yaml:").says("either name (absolute) or relativeName");
+    refused_set("  name: x.example.com\n  relativeName: x\n  type: A\n  values: [192.0.2.1]\n")
+        .await
+        .says("bad.yaml:")
+        .says("either name (absolute) or relativeName");
     refused_set("  type: A\n  values: [192.0.2.1]\n").await.says("either name (absolute) or relativeName");
     refused_set("  name: x.example.com\n  type: A\n").await.says("set values, valuesFrom or both");
-    refused_set("  name: x.example.com\n  type: A\n  values: [\"2001:db8::1\"]\n").await.says("spec.values: ").says("IPv4 addresses");
-    refused_set("  name: x.example.com\n  type: CNAME\n  values: [a.example.net, b.example.net]\n").await.says("has one value");
-    refused_set("  name: x.example.com\n  type: TXT\n  values: [a]\n  cloudflare: {proxied: true}\n").await.says("remove cloudflare.proxied");
-    refused_set("  name: x.example.com\n  type: TXT\n  values: [a]\n  valuesFrom: [{addressSourceRef: {name: x}}]\n").await.says("type A or AAAA");
+    refused_set("  name: x.example.com\n  type: A\n  values: [\"2001:db8::1\"]\n")
+        .await
+        .says("spec.values: ")
+        .says("IPv4 addresses");
+    refused_set("  name: x.example.com\n  type: CNAME\n  values: [a.example.net, b.example.net]\n")
+        .await
+        .says("has one value");
+    refused_set("  name: x.example.com\n  type: TXT\n  values: [a]\n  cloudflare: {proxied: true}\n")
+        .await
+        .says("remove cloudflare.proxied");
+    refused_set(
+        "  name: x.example.com\n  type: TXT\n  values: [a]\n  valuesFrom: [{addressSourceRef: {name: x}}]\n",
+    )
+    .await
+    .says("type A or AAAA");
     refused_set("  name: \"not a name\"\n  type: A\n  values: [192.0.2.1]\n").await.says("spec.name");
 }
 
 #[tokio::test]
 async fn a_provider_has_exactly_one_backend() {
-    let provider = |spec: serde_json::Value| json!({"apiVersion": "zonekeeper.dev/v1alpha1", "kind": "DNSProvider", "metadata": {"name": "bad"}, "spec": spec}).to_string();
+    let provider = |spec: serde_json::Value| {
+        json!({"apiVersion": "zonekeeper.dev/v1alpha1", "kind": "DNSProvider", "metadata": {"name": "bad"}, "spec": spec}).to_string()
+    };
     refused(&provider(json!({}))).await.says("set exactly one of");
-    refused(&provider(json!({"builtin": {}, "webhook": {"url": "http://127.0.0.1:1"}}))).await.says("set exactly one of");
+    refused(&provider(json!({"builtin": {}, "webhook": {"url": "http://127.0.0.1:1"}})))
+        .await
+        .says("set exactly one of");
     refused(&provider(json!({"cloudflare": null}))).await.says("set exactly one of");
     refused(&provider(json!({"builtin": {}, "registry": {"type": "Comment"}}))).await.says("Cloudflare only");
-    refused(&provider(json!({"webhook": {"url": "http://127.0.0.1:1"}}))).await.says("bad.yaml:1").says("not available");
+    refused(&provider(json!({"webhook": {"url": "http://127.0.0.1:1"}})))
+        .await
+        .says("bad.yaml:1")
+        .says("not available");
 }
 
 #[tokio::test]
@@ -100,7 +140,8 @@ async fn a_second_declaration_names_both_places() {
     lab.folder.write("a.yaml", &format!("\n\n{}\n", records("www.example.com", "A", &["192.0.2.1"]).0));
     lab.folder.put("b.yaml", &[records("www.example.com", "A", &["192.0.2.1"]).in_namespace("default")]);
     let run = lab.apply().await.exits(1);
-    run.says("b.yaml:1: metadata.name: RecordSet default/www-example-com-a is declared a second time").says("a.yaml:3");
+    run.says("b.yaml:1: metadata.name: RecordSet default/www-example-com-a is declared a second time")
+        .says("a.yaml:3");
     assert_eq!(lab.sim.requests(), 0);
 }
 
@@ -121,14 +162,20 @@ async fn the_same_name_in_another_namespace_or_kind_is_no_duplicate() {
 
 #[tokio::test]
 async fn unknown_kinds_and_versions_of_our_group_are_mistakes() {
-    let text = |version: &str, kind: &str| format!("apiVersion: zonekeeper.dev/{version}\nkind: {kind}\nmetadata: {{name: x}}\nspec: {{}}\n");
+    let text = |version: &str, kind: &str| {
+        format!("apiVersion: zonekeeper.dev/{version}\nkind: {kind}\nmetadata: {{name: x}}\nspec: {{}}\n")
+    };
     refused(&text("v1alpha1", "RecordSets")).await.says("bad.yaml:2: kind: ").says("did you mean RecordSet?");
     refused(&text("v1", "RecordSet")).await.says("bad.yaml:1: apiVersion: ").says("zonekeeper.dev/v1alpha1");
 }
 
 #[tokio::test]
 async fn everything_that_is_wrong_is_said_at_once() {
-    let bad = |name: &str| Manifest(json!({"apiVersion": "zonekeeper.dev/v1alpha1", "kind": "RecordSet", "metadata": {"name": name}, "spec": {"name": "x.example.com", "typ": "A"}}));
+    let bad = |name: &str| {
+        Manifest(
+            json!({"apiVersion": "zonekeeper.dev/v1alpha1", "kind": "RecordSet", "metadata": {"name": name}, "spec": {"name": "x.example.com", "typ": "A"}}),
+        )
+    };
     let text = format!("{}\n---\n{}\n", bad("one").0, bad("two").0);
     let run = refused(&text).await;
     assert_eq!(run.stderr.matches("spec.typ").count(), 2, "{run}");
@@ -171,4 +218,14 @@ async fn a_folder_without_manifests_is_an_error() {
 async fn retain_is_refused_because_nothing_would_remember_it() {
     let bad = records("x.example.com", "A", &["192.0.2.1"]).with("deletionPolicy", "Retain");
     refused(&bad.0.to_string()).await.says("spec.deletionPolicy").says("Retain is refused");
+}
+
+#[tokio::test]
+async fn names_that_an_api_server_refuses_are_refused() {
+    for name in ["a b", "A", "a_b", "a:b", "-a", "a.", "a/b"] {
+        let bad = records("x.example.com", "A", &["192.0.2.1"]).named(name);
+        refused(&bad.0.to_string()).await.says("metadata.name").says("is no name of an object");
+    }
+    let bad = records("x.example.com", "A", &["192.0.2.1"]).in_namespace("a.b");
+    refused(&bad.0.to_string()).await.says("metadata.namespace");
 }

@@ -40,14 +40,16 @@ async fn a_name_without_a_zone_keeps_the_record() {
 
 #[tokio::test]
 async fn an_address_source_that_is_not_there_keeps_the_record() {
-    let sourced = www("x").without("values").with("valuesFrom", json!([{"addressSourceRef": {"name": "home"}}]));
+    let sourced =
+        www("x").without("values").with("valuesFrom", json!([{"addressSourceRef": {"name": "home"}}]));
     let lab = after(sourced, &[]).await;
     keeps_its_record(&lab, "RefNotFound").await;
 }
 
 #[tokio::test]
 async fn an_address_source_without_the_right_family_keeps_the_record() {
-    let sourced = www("x").without("values").with("valuesFrom", json!([{"addressSourceRef": {"name": "home"}}]));
+    let sourced =
+        www("x").without("values").with("valuesFrom", json!([{"addressSourceRef": {"name": "home"}}]));
     let lab = after(sourced, &[address_source("home", json!({"static": ["2001:db8::1"]}))]).await;
     keeps_its_record(&lab, "TargetsUnknown").await;
 }
@@ -64,7 +66,12 @@ async fn two_that_disagree_conflict_and_the_second_learns_who_was_first() {
     let first = records("www.example.com", "A", &["192.0.2.1"]).named("a").with("ttl", 300);
     let second = records("www.example.com", "A", &["192.0.2.2"]).named("b").with("ttl", 600);
     lab.want(&[second.clone(), first]);
-    lab.apply().await.exits(1).says("recordset default/b: Conflict").says("held by recordset default/a").says("another ttl");
+    lab.apply()
+        .await
+        .exits(1)
+        .says("recordset default/b: Conflict")
+        .says("held by recordset default/a")
+        .says("another ttl");
     assert_eq!(lab.values("www.example.com", "A"), ["192.0.2.1"]);
     lab.applied(&[second]).await;
     assert_eq!(lab.values("www.example.com", "A"), ["192.0.2.2"], "the place is free again");
@@ -74,7 +81,7 @@ async fn two_that_disagree_conflict_and_the_second_learns_who_was_first() {
 async fn the_holder_of_a_name_keeps_it_against_an_earlier_name() {
     let lab = Lab::start().await;
     let holder = records("www.example.com", "A", &["192.0.2.2"]).named("z").with("ttl", 300);
-    lab.applied(&[holder.clone()]).await;
+    lab.applied(std::slice::from_ref(&holder)).await;
     let late = records("www.example.com", "A", &["192.0.2.1"]).named("a").with("ttl", 600);
     lab.want(&[late, holder]);
     lab.apply().await.exits(1).says("recordset default/a: Conflict");
@@ -95,7 +102,10 @@ async fn several_that_agree_form_one_set_and_leave_it_one_by_one() {
 #[tokio::test]
 async fn a_cname_beside_other_types_is_a_conflict() {
     let lab = Lab::start().await;
-    lab.want(&[www("192.0.2.1").named("a"), records("www.example.com", "CNAME", &["x.example.net"]).named("b")]);
+    lab.want(&[
+        www("192.0.2.1").named("a"),
+        records("www.example.com", "CNAME", &["x.example.net"]).named("b"),
+    ]);
     lab.apply().await.exits(1).says("recordset default/b: Conflict").says("exclude each other");
     assert_eq!(lab.contents(), ["www.example.com A 192.0.2.1"]);
 }
@@ -113,11 +123,20 @@ async fn two_different_cnames_conflict_and_equal_ones_do_not() {
 #[tokio::test]
 async fn types_that_a_provider_lacks_are_refused_by_name() {
     let lab = Lab::start().await;
-    lab.want(&[records("a.example.com", "DNAME", &["example.net"]), records("b.example.com", "TYPE65280", &["\\# 1 00"])]);
+    lab.want(&[
+        records("a.example.com", "DNAME", &["example.net"]),
+        records("b.example.com", "TYPE65280", &["\\# 1 00"]),
+    ]);
     let plan = lab.plan_json().await;
     let mut found = rejections(&plan);
     found.sort();
-    assert_eq!(found, ["recordset/default/a-example-com-dname: InvalidValue", "recordset/default/b-example-com-type65280: InvalidValue"]);
+    assert_eq!(
+        found,
+        [
+            "recordset/default/a-example-com-dname: InvalidValue",
+            "recordset/default/b-example-com-type65280: InvalidValue"
+        ]
+    );
     lab.apply().await.exits(1);
     assert_eq!(lab.sim.writes(), 0);
 }

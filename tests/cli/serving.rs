@@ -77,7 +77,10 @@ async fn a_broken_file_keeps_the_old_answers_and_a_corrected_one_recovers() {
     let folder = small();
     let up = up(&folder);
     up.answers("www.example.test", "A", &["192.0.2.1"]).await;
-    folder.write("www.yaml", "apiVersion: zonekeeper.dev/v1alpha1\nkind: RecordSet\nmetadata: {name: www}\nspec: {nam: x}\n");
+    folder.write(
+        "www.yaml",
+        "apiVersion: zonekeeper.dev/v1alpha1\nkind: RecordSet\nmetadata: {name: www}\nspec: {nam: x}\n",
+    );
     up.says("www.yaml:4: spec.nam: unknown field; did you mean name?").await;
     up.says("what was served stays").await;
     up.answers("www.example.test", "A", &["192.0.2.1"]).await;
@@ -188,9 +191,12 @@ async fn an_address_source_is_followed_and_its_last_good_value_kept() {
     let folder = small();
     let from = json!([{"addressSourceRef": {"name": "home"}}]);
     let home = records("home.example.test", "A", &[]).without("values").with("valuesFrom", from.clone());
-    let fixed = records("fixed.example.test", "A", &[]).without("values").with("valuesFrom", json!([{"addressSourceRef": {"name": "fixed"}}]));
+    let fixed = records("fixed.example.test", "A", &[])
+        .without("values")
+        .with("valuesFrom", json!([{"addressSourceRef": {"name": "fixed"}}]));
     let source = address_source("home", json!({"http": [{"url": web.url()}], "interval": "200ms"}));
-    folder.put("home.yaml", &[source, home, address_source("fixed", json!({"static": ["192.0.2.77"]})), fixed]);
+    folder
+        .put("home.yaml", &[source, home, address_source("fixed", json!({"static": ["192.0.2.77"]})), fixed]);
     let up = Up::start(&zonekeeper(["up", folder.arg(), "--allow-address-source", "127.0.0.0/8"]));
     up.answers("home.example.test", "A", &["192.0.2.1"]).await;
     up.answers("fixed.example.test", "A", &["192.0.2.77"]).await;
@@ -198,7 +204,8 @@ async fn an_address_source_is_followed_and_its_last_good_value_kept() {
     up.answers("home.example.test", "A", &["192.0.2.2"]).await;
     web.answer(Answer::Text(500, String::new()));
     let asked = web.requests().len();
-    until("the failing source was asked again", || up.said(), async || web.requests().len() > asked + 2).await;
+    until("the failing source was asked again", || up.said(), async || web.requests().len() > asked + 2)
+        .await;
     up.answers("home.example.test", "A", &["192.0.2.2"]).await;
     web.answer(Answer::Text(200, "192.0.2.3".into()));
     up.answers("home.example.test", "A", &["192.0.2.3"]).await;
@@ -208,7 +215,9 @@ async fn an_address_source_is_followed_and_its_last_good_value_kept() {
 async fn a_source_is_not_asked_more_often_than_its_interval() {
     let web = Web::saying("192.0.2.1").await;
     let folder = small();
-    let home = records("home.example.test", "A", &[]).without("values").with("valuesFrom", json!([{"addressSourceRef": {"name": "home"}}]));
+    let home = records("home.example.test", "A", &[])
+        .without("values")
+        .with("valuesFrom", json!([{"addressSourceRef": {"name": "home"}}]));
     folder.put("home.yaml", &[address_source("home", json!({"http": [{"url": web.url()}]})), home]);
     let up = Up::start(&zonekeeper(["up", folder.arg(), "--allow-address-source", "127.0.0.0/8"]));
     up.answers("home.example.test", "A", &["192.0.2.1"]).await;

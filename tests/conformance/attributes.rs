@@ -22,7 +22,12 @@ pub async fn proxied_has_an_automatic_ttl_whatever_was_asked(ground: &mut Ground
     assert_eq!(look(ground).await, [(false, Ttl(300)); 2]);
     ground.settle(&[wish().proxied()]).await;
     // A type that can't be proxied is not refused for it: the wish is made what can be.
-    ground.settle(&[want("TXT", "www", ["text"]).ttl(300).proxied(), want("CNAME", "cdn", ["www.example.net"]).proxied()]).await;
+    ground
+        .settle(&[
+            want("TXT", "www", ["text"]).ttl(300).proxied(),
+            want("CNAME", "cdn", ["www.example.net"]).proxied(),
+        ])
+        .await;
     assert!(!ground.set("www", RecordType::TXT).await[0].attributes.proxied);
     assert!(ground.set("cdn", RecordType::CNAME).await[0].attributes.proxied);
     ground.clear().await;
@@ -40,7 +45,11 @@ pub async fn a_comment_is_set_kept_changed_and_cleared(ground: &mut Ground) {
     assert_eq!(text(ground).await, "the shop, ask Zoë", "no wish keeps it");
     ground.settle(&[want("CNAME", "www", ["target.example.net"])]).await;
     let alias = ground.set("www", RecordType::CNAME).await.remove(0);
-    assert_eq!(user_text(&ground.stage.registry, &alias.comment), "the shop, ask Zoë", "a change of type, too");
+    assert_eq!(
+        user_text(&ground.stage.registry, &alias.comment),
+        "the shop, ask Zoë",
+        "a change of type, too"
+    );
     ground.settle(&[wish("192.0.2.2").comment("another")]).await;
     assert_eq!(text(ground).await, "another");
     ground.settle(&[wish("192.0.2.2").comment("")]).await;
@@ -57,10 +66,17 @@ pub async fn a_long_comment_is_cut_at_the_limit(ground: &mut Ground) {
         let wishes = [want("A", "www", ["192.0.2.1"]).comment(&long)];
         let pass = ground.settle(&wishes).await;
         let cut = &pass.plan.cut_comments;
-        assert!(cut.iter().any(|(name, rtype)| name.as_str() == "www.example.com" && *rtype == RecordType::A), "{cut:?}");
+        assert!(
+            cut.iter().any(|(name, rtype)| name.as_str() == "www.example.com" && *rtype == RecordType::A),
+            "{cut:?}"
+        );
         let record = only(ground).await;
         let kept = user_text(&ground.stage.registry, &record.comment);
-        assert!(record.comment.len() <= limit && record.comment.len() + 4 > limit, "{} bytes", record.comment.len());
+        assert!(
+            record.comment.len() <= limit && record.comment.len() + 4 > limit,
+            "{} bytes",
+            record.comment.len()
+        );
         assert!(long.starts_with(kept) && !kept.is_empty());
     }
     let fitting = "y".repeat(limit - 41);
@@ -72,7 +88,11 @@ pub async fn a_long_comment_is_cut_at_the_limit(ground: &mut Ground) {
 pub async fn tags_are_set_and_changed_where_the_plan_has_them(ground: &mut Ground) {
     let wish = || want("A", "www", ["192.0.2.1"]);
     if ground.place.host == Host::Cloudflare(Plan::Free) {
-        let pass = ground.stage.sync(&[wish().tagged(&["team:dns"]), want("A", "api", ["192.0.2.2"])]).await.unwrap();
+        let pass = ground
+            .stage
+            .sync(&[wish().tagged(&["team:dns"]), want("A", "api", ["192.0.2.2"])])
+            .await
+            .unwrap();
         assert_eq!(pass.failed.len(), 1);
         let error = &pass.failed[0].error;
         assert_eq!(error.reason(), "ProviderRejected");
@@ -98,7 +118,8 @@ pub async fn tags_are_set_and_changed_where_the_plan_has_them(ground: &mut Groun
 
 pub async fn settings_are_set_and_cleared(ground: &mut Ground) {
     let wishes = |set: bool| -> [Wish; 2] {
-        let (alias, host) = (want("CNAME", "alias", ["target.example.net"]), want("A", "www", ["192.0.2.1"]).proxied());
+        let (alias, host) =
+            (want("CNAME", "alias", ["target.example.net"]), want("A", "www", ["192.0.2.1"]).proxied());
         if set { [alias.flattened(), host.ipv4_only()] } else { [alias, host] }
     };
     let look = async |ground: &Ground| {

@@ -73,7 +73,8 @@ pub async fn a_copied_marker_is_foreign(ground: &mut Ground) {
     ground.holds("www", "CNAME", []).await;
     ground.holds("copy", "CNAME", ["target.example.net"]).await;
     ground.holds("www", "TXT", ["text"]).await;
-    let message = ground.refuses(&[want("CNAME", "copy", ["ours.example.net"]).adopting(Adoption::Force)]).await;
+    let message =
+        ground.refuses(&[want("CNAME", "copy", ["ours.example.net"]).adopting(Adoption::Force)]).await;
     assert!(message.starts_with("AdoptionRefused"), "{message}");
 }
 

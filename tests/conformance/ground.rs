@@ -133,7 +133,11 @@ impl Ground {
         assert!(pass.applied.is_empty() && pass.failed.is_empty(), "{pass:#?}");
         assert!(!pass.plan.rejections.is_empty(), "something is refused");
         assert_eq!(self.stage.listing().await, before);
-        let reasons = pass.plan.rejections.iter().map(|rejection| format!("{}: {}", rejection.reason, rejection.message));
+        let reasons = pass
+            .plan
+            .rejections
+            .iter()
+            .map(|rejection| format!("{}: {}", rejection.reason, rejection.message));
         reasons.collect::<Vec<_>>().join("\n")
     }
 

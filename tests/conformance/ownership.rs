@@ -53,13 +53,19 @@ pub async fn adoption_identical_writes_nothing_but_the_marker(ground: &mut Groun
 pub async fn adoption_identical_refuses_another_value(ground: &mut Ground) {
     ground.stage.add(by_hand("CNAME", "www", "mine.example.net", 300)).await;
     let message = ground.refuses(&[www()]).await;
-    assert!(message.starts_with("AdoptionRefused") && message.contains("its value is mine.example.net"), "{message}");
+    assert!(
+        message.starts_with("AdoptionRefused") && message.contains("its value is mine.example.net"),
+        "{message}"
+    );
 }
 
 pub async fn adoption_identical_refuses_another_ttl(ground: &mut Ground) {
     ground.stage.add(by_hand("CNAME", "www", "target.example.net", 600)).await;
     let message = ground.refuses(&[www()]).await;
-    assert!(message.starts_with("AdoptionRefused") && message.contains("its ttl is 600, not 300"), "{message}");
+    assert!(
+        message.starts_with("AdoptionRefused") && message.contains("its ttl is 600, not 300"),
+        "{message}"
+    );
 }
 
 pub async fn adoption_identical_refuses_another_proxied(ground: &mut Ground) {

@@ -38,7 +38,12 @@ async fn there_and_back(ground: &mut Ground, addresses: &[Wish], alias: &[Wish])
     ground.settle(addresses).await;
     let records = ground.stage.listing().await.len();
     let pass = ground.settle(alias).await;
-    assert_eq!(pass.applied.len(), 1, "one change, so that it is done whole or not at all: {:#?}", pass.applied);
+    assert_eq!(
+        pass.applied.len(),
+        1,
+        "one change, so that it is done whole or not at all: {:#?}",
+        pass.applied
+    );
     ground.holds("www", "CNAME", ["target.example.net"]).await;
     ground.holds("www", "A", []).await;
     ground.holds("www", "AAAA", []).await;

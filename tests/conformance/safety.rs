@@ -24,10 +24,15 @@ pub async fn many_deletes_are_held_and_released_by_their_hash(ground: &mut Groun
     ground.holds("host-0", "A", ["192.0.2.1"]).await;
 
     let hash = pass.verdict.hash;
-    let wrong = ground.stage.sync_approved(&wishes, &Approval::Held("0123456789abcdef".into())).await.expect("a pass");
+    let wrong = ground
+        .stage
+        .sync_approved(&wishes, &Approval::Held("0123456789abcdef".into()))
+        .await
+        .expect("a pass");
     assert_eq!((wrong.applied.len(), wrong.verdict.held.len()), (0, 7));
     assert_eq!(wrong.verdict.hash, hash, "the same changes have the same hash");
-    let other = ground.stage.sync_approved(&hosts(8..20), &Approval::Held(hash.clone())).await.expect("a pass");
+    let other =
+        ground.stage.sync_approved(&hosts(8..20), &Approval::Held(hash.clone())).await.expect("a pass");
     assert_eq!(other.applied.len(), 0, "a hash releases the changes it stands for and no others");
     let released = ground.stage.sync_approved(&wishes, &Approval::Held(hash)).await.expect("a pass");
     assert_eq!(released.applied.len(), 7);
@@ -69,7 +74,8 @@ pub async fn the_zones_own_ns_change_only_by_approval(ground: &mut Ground) {
 }
 
 pub async fn an_outside_change_is_reverted(ground: &mut Ground) {
-    let wishes = [want("CNAME", "www", ["target.example.net"]).ttl(300), want("A", "api", ["192.0.2.1"]).ttl(300)];
+    let wishes =
+        [want("CNAME", "www", ["target.example.net"]).ttl(300), want("A", "api", ["192.0.2.1"]).ttl(300)];
     ground.stage.sync(&wishes).await.expect("a pass");
     let before = ground.stage.listing().await;
     ground.stage.alter("www", "CNAME", |record| record.rdata = rdata("CNAME", "changed.example.net")).await;
@@ -131,7 +137,10 @@ pub async fn without_evidence_nothing_is_deleted(ground: &mut Ground) {
     let before = ground.stage.listing().await;
     let worker = &mut ground.stage.worker;
     let wishes = desired(&domain(), worker.capabilities(), &hosts(0..1));
-    let pass = worker.pass(&wishes, &Evidence::seen([]), &Approval::None, Waiting::Never, &|_| {}).await.expect("a pass");
+    let pass = worker
+        .pass(&wishes, &Evidence::seen([]), &Approval::None, Waiting::Never, &|_| {})
+        .await
+        .expect("a pass");
     assert_eq!((pass.applied.len(), pass.plan.orphans.len()), (0, 2));
     assert_eq!(held(&pass), [HeldFor::Orphaned, HeldFor::Orphaned]);
     assert_eq!(ground.stage.listing().await, before);

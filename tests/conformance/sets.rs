@@ -63,7 +63,8 @@ pub async fn a_priority_changes_alone_and_in_place(ground: &mut Ground) {
     };
     ground.settle(&wishes(10)).await;
     let ids = async |ground: &Ground| -> Vec<RecordId> {
-        let mut ids: Vec<RecordId> = ground.stage.listing().await.into_iter().map(|(_, record)| record.id).collect();
+        let mut ids: Vec<RecordId> =
+            ground.stage.listing().await.into_iter().map(|(_, record)| record.id).collect();
         ids.sort();
         ids
     };

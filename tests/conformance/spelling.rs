@@ -49,7 +49,8 @@ pub async fn texts_come_back_as_they_were(ground: &mut Ground) {
 }
 
 pub async fn ipv6_has_one_spelling(ground: &mut Ground) {
-    let spellings = ["2001:db8::1", "2001:DB8::1", "2001:0db8:0000:0000:0000:0000:0000:0001", "2001:db8:0:0::1"];
+    let spellings =
+        ["2001:db8::1", "2001:DB8::1", "2001:0db8:0000:0000:0000:0000:0000:0001", "2001:db8:0:0::1"];
     for spelling in spellings {
         let pass = ground.settle(&[want("AAAA", "www", [spelling])]).await;
         ground.holds("www", "AAAA", ["2001:db8::1"]).await;
@@ -84,8 +85,10 @@ pub async fn case_and_trailing_dots_make_no_difference(ground: &mut Ground) {
 }
 
 pub async fn unicode_names_become_a_labels(ground: &mut Ground) {
-    let unicode =
-        [want("A", "münchen", ["192.0.2.1"]).held_by("one"), want("CNAME", "straße", ["bücher.example.net"]).held_by("one")];
+    let unicode = [
+        want("A", "münchen", ["192.0.2.1"]).held_by("one"),
+        want("CNAME", "straße", ["bücher.example.net"]).held_by("one"),
+    ];
     let ascii = [
         want("A", "xn--mnchen-3ya", ["192.0.2.1"]).held_by("one"),
         want("CNAME", "xn--strae-oqa", ["xn--bcher-kva.example.net"]).held_by("one"),
@@ -139,7 +142,11 @@ pub async fn names_may_begin_with_an_underscore(ground: &mut Ground) {
             want("TXT", "selector._domainkey", ["v=DKIM1; p="]),
             want("CNAME", "_acme-challenge", ["_acme.example.net"]),
             want("SRV", "_sip._tcp", ["1 2 3 sip.example.net"]),
-            want("TLSA", "_443._tcp.www", ["3 1 1 e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"]),
+            want(
+                "TLSA",
+                "_443._tcp.www",
+                ["3 1 1 e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"],
+            ),
         ])
         .await;
     ground.holds("_dmarc", "TXT", ["v=DMARC1; p=none"]).await;

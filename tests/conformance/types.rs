@@ -21,8 +21,14 @@ const OTHERS: &[(&str, &str)] = &[
     ("TLSA", "2 0 0 30820122300d"),
     ("SMIMEA", "2 0 0 30820122300d"),
     ("SSHFP", "1 1 da39a3ee5e6b4b0d3255bfef95601890afd80709"),
-    ("DS", "54321 15 4 38b060a751ac96384cd9327eb1b1e36a21fdb71114be07434c0cc7bf63f6e1da274edebfe76f65fbd51ad2f14898b95b"),
-    ("DNSKEY", "256 3 13 mdsswUyr3DPW132mOi8V9xESWE8jTo0dxCjjnopKl+GqJxpVXckHAeF+KkxLbxILfDLUT0rAK9iUzy1L53eKGQ=="),
+    (
+        "DS",
+        "54321 15 4 38b060a751ac96384cd9327eb1b1e36a21fdb71114be07434c0cc7bf63f6e1da274edebfe76f65fbd51ad2f14898b95b",
+    ),
+    (
+        "DNSKEY",
+        "256 3 13 mdsswUyr3DPW132mOi8V9xESWE8jTo0dxCjjnopKl+GqJxpVXckHAeF+KkxLbxILfDLUT0rAK9iUzy1L53eKGQ==",
+    ),
     ("NAPTR", "10 20 \"U\" \"E2U+sip\" \"!^.*$!sip:\\\\1@example.net!\" ."),
     ("LOC", "33 51 35.900 S 151 12 40.123 W 123.45m 30.00m 2000.00m 5.00m"),
     ("URI", "20 2 \"ftp://ftp.example.net/public?a=b\""),
@@ -43,8 +49,10 @@ pub async fn every_type_is_created_read_back_updated_and_deleted(ground: &mut Gr
     assert_eq!(skipped, expected, "types that the place declares not to take");
 
     let all = |value_of: fn(RecordType) -> &'static str| -> Vec<Wish> {
-        let mut wishes: Vec<Wish> =
-            supported.iter().map(|rtype| want(&rtype.to_string(), &name_of(*rtype), [value_of(*rtype)])).collect();
+        let mut wishes: Vec<Wish> = supported
+            .iter()
+            .map(|rtype| want(&rtype.to_string(), &name_of(*rtype), [value_of(*rtype)]))
+            .collect();
         // Cloudflare takes a DS record only beside its delegation.
         wishes.push(want("NS", &name_of(RecordType::DS), ["ns1.example.net"]));
         wishes

@@ -51,7 +51,9 @@ fn the_architecture_names_every_module_of_the_kernel_and_every_crate() {
         };
         assert!(text.contains(&path), "ARCHITECTURE.md does not name {path}");
     }
-    for member in read("Cargo.toml").lines().filter_map(|line| line.trim().strip_prefix('"')?.strip_suffix("\",")) {
+    for member in
+        read("Cargo.toml").lines().filter_map(|line| line.trim().strip_prefix('"')?.strip_suffix("\","))
+    {
         assert!(text.contains(&format!("`{member}`")), "ARCHITECTURE.md does not name {member}");
     }
 }
@@ -59,7 +61,8 @@ fn the_architecture_names_every_module_of_the_kernel_and_every_crate() {
 #[test]
 fn the_kernel_depends_on_no_io() {
     let manifest = read("crates/kernel/Cargo.toml");
-    let dependencies = manifest.split("[dependencies]").nth(1).unwrap().split("[dev-dependencies]").next().unwrap();
+    let dependencies =
+        manifest.split("[dependencies]").nth(1).unwrap().split("[dev-dependencies]").next().unwrap();
     for banned in ["tokio", "kube", "reqwest", "tracing", "log", "rand", "k8s-openapi", "zonekeeper"] {
         assert!(!dependencies.lines().any(|line| line.starts_with(banned)), "the kernel depends on {banned}");
     }
@@ -70,7 +73,8 @@ fn every_reason_of_the_kernel_and_the_providers_is_in_the_closed_list() {
     let closed: BTreeSet<&str> = zonekeeper_api::Reason::all().iter().map(|reason| reason.as_str()).collect();
     let words = |path: &str| -> Vec<String> {
         let text = read(path);
-        let arms = text.lines().filter_map(|line| line.split_once("=> \"")?.1.split_once('"').map(|(word, _)| word));
+        let arms =
+            text.lines().filter_map(|line| line.split_once("=> \"")?.1.split_once('"').map(|(word, _)| word));
         arms.filter(|word| word.chars().next().is_some_and(char::is_uppercase)).map(str::to_owned).collect()
     };
     for path in ["crates/kernel/src/reason.rs", "crates/providers/src/error.rs"] {
@@ -93,9 +97,15 @@ fn the_examples_are_valid_folders() {
 
 #[test]
 fn readme_leads_with_its_two_commands() {
-    let commands: Vec<String> =
-        read("README.md").lines().filter(|line| line.starts_with("    make ")).take(2).map(str::to_owned).collect();
-    assert!(commands[0].trim_start().starts_with("make up") && commands[1].trim_start().starts_with("make test"));
+    let commands: Vec<String> = read("README.md")
+        .lines()
+        .filter(|line| line.starts_with("    make "))
+        .take(2)
+        .map(str::to_owned)
+        .collect();
+    assert!(
+        commands[0].trim_start().starts_with("make up") && commands[1].trim_start().starts_with("make test")
+    );
     let makefile = read("Makefile");
     assert!(makefile.contains("\nup:") && makefile.contains("\ntest:"));
     assert!(read(".ci/run").contains("make test"));

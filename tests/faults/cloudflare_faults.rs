@@ -48,7 +48,8 @@ fn posts(at: &AtCloudflare) -> BTreeMap<String, usize> {
 async fn one_reply_in_five_is_lost(marks: Marks, records: usize) {
     let mut at = AtCloudflare::start(Plan::Enterprise).await;
     at.batch_limit = Some(40);
-    let lost = Match { scope: Scope::Writes, which: Which::Fraction { rate: 0.2, seed: 7 }, ..Match::default() };
+    let lost =
+        Match { scope: Scope::Writes, which: Which::Fraction { rate: 0.2, seed: 7 }, ..Match::default() };
     at.sim.faults(vec![Fault::new(lost, Action::Cut).after()]);
     let mut stage = at.stage(marks).await;
     until_done(&mut stage, &hosts(1_000)).await;
@@ -58,7 +59,10 @@ async fn one_reply_in_five_is_lost(marks: Marks, records: usize) {
     let posts = posts(&at);
     assert_eq!(posts.len(), records);
     assert!(posts.values().all(|count| *count == 1), "nothing was sent twice");
-    assert!(at.sim.journal().iter().all(|entry| entry.status < 400), "and nothing was refused as already there");
+    assert!(
+        at.sim.journal().iter().all(|entry| entry.status < 400),
+        "and nothing was refused as already there"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -82,7 +86,10 @@ async fn whatever_goes_wrong_the_end_is_the_same() {
         let mut at = AtCloudflare::start(Plan::Enterprise).await;
         at.batch_limit = Some(10);
         at.stage(Marks::Txt).await.sync(&before).await.unwrap();
-        let some = |salt: u64| Match { which: Which::Fraction { rate: 0.06, seed: seed * 10 + salt }, ..Match::default() };
+        let some = |salt: u64| Match {
+            which: Which::Fraction { rate: 0.06, seed: seed * 10 + salt },
+            ..Match::default()
+        };
         let mut stage = at.stage(Marks::Txt).await;
         at.sim.faults(vec![
             Fault::new(some(1), Action::Cut),
@@ -114,7 +121,11 @@ async fn a_record_that_was_repurposed_since_the_listing_is_not_deleted() {
             Marks::Txt => {
                 let marker = "\"heritage=external-dns,external-dns/owner=somebody\"";
                 at.sim.edit(&at.zone, &id_of(&at, "a-host-1.example.com", "TXT"), json!({"content": marker}));
-                at.sim.edit(&at.zone, &id_of(&at, "host-1.example.com", "A"), json!({"content": "192.0.2.99"}));
+                at.sim.edit(
+                    &at.zone,
+                    &id_of(&at, "host-1.example.com", "A"),
+                    json!({"content": "192.0.2.99"}),
+                );
             }
             Marks::None => unreachable!(),
         }
@@ -122,7 +133,10 @@ async fn a_record_that_was_repurposed_since_the_listing_is_not_deleted() {
         assert_eq!(pass.applied.len(), 2, "{marks:?}");
         let left: BTreeSet<String> = names(&at);
         assert!(left.contains("host-1.example.com A 192.0.2.99"), "{left:?}");
-        assert!(!left.iter().any(|record| record.contains("host-0") || record.contains("host-2")), "{left:?}");
+        assert!(
+            !left.iter().any(|record| record.contains("host-0") || record.contains("host-2")),
+            "{left:?}"
+        );
     }
 }
 
@@ -144,10 +158,16 @@ async fn a_record_that_somebody_added_meanwhile_is_met_with_a_fresh_look() {
     let at = AtCloudflare::start(Plan::Free).await;
     let mut stage = at.stage(Marks::Comment).await;
     stage.worker.observe().await.unwrap();
-    let theirs = at.sim.seed(&at.zone, json!({"type": "A", "name": "host-0", "content": "192.0.2.1", "ttl": 300}));
+    let theirs =
+        at.sim.seed(&at.zone, json!({"type": "A", "name": "host-0", "content": "192.0.2.1", "ttl": 300}));
     let pass = stage.sync(&hosts(2)).await.unwrap();
     assert!(pass.failed.is_empty(), "{:?}", pass.failed);
-    assert_eq!(pass.plan.rejections.len(), 1, "its ttl differs, so it is not adopted: {:?}", pass.plan.rejections);
+    assert_eq!(
+        pass.plan.rejections.len(),
+        1,
+        "its ttl differs, so it is not adopted: {:?}",
+        pass.plan.rejections
+    );
     assert_eq!(id_of(&at, "host-0.example.com", "A"), theirs);
     assert!(names(&at).contains("host-1.example.com A 192.0.2.1"));
 }
@@ -158,13 +178,20 @@ async fn read_only_and_foreign_records_are_left_alone() {
         let at = AtCloudflare::start(Plan::Enterprise).await;
         let managed = json!({"type": "A", "name": "host-0", "content": "192.0.2.1", "ttl": 300});
         at.sim.seed_read_only(&at.zone, managed);
-        at.sim.seed_read_only(&at.zone, json!({"type": "MX", "name": "@", "content": "mx.example.net", "priority": 1}));
-        at.sim.seed(&at.zone, json!({"type": "A", "name": "foreign", "content": "192.0.2.1",
-            "comment": "zk1:abcdefgh:ingress/shop/web:abcdefghijklmnop"}));
+        at.sim.seed_read_only(
+            &at.zone,
+            json!({"type": "MX", "name": "@", "content": "mx.example.net", "priority": 1}),
+        );
+        at.sim.seed(
+            &at.zone,
+            json!({"type": "A", "name": "foreign", "content": "192.0.2.1",
+            "comment": "zk1:abcdefgh:ingress/shop/web:abcdefghijklmnop"}),
+        );
         let before = at.contents();
         let mut stage = at.stage(marks).await;
         for adoption in [Adoption::Never, Adoption::Identical, Adoption::Force] {
-            let pass = stage.sync(&[want("A", "host-0", ["192.0.2.1"]).ttl(300).adopting(adoption)]).await.unwrap();
+            let pass =
+                stage.sync(&[want("A", "host-0", ["192.0.2.1"]).ttl(300).adopting(adoption)]).await.unwrap();
             let message = &pass.plan.rejections[0].message;
             assert!(message.contains("managed by the provider itself"), "{message}");
         }
@@ -190,7 +217,12 @@ async fn a_rate_limited_pass_goes_on_by_itself_and_asks_for_nothing_meanwhile() 
     assert_eq!(at.sim.records(&at.zone).len(), 50);
     // Five batches, one of them twice; the zone was listed once, since a 429 changes nothing.
     assert_eq!(at.sim.writes(), 6);
-    let listings = at.sim.journal().iter().filter(|entry| entry.method == "GET" && entry.path.ends_with("/dns_records")).count();
+    let listings = at
+        .sim
+        .journal()
+        .iter()
+        .filter(|entry| entry.method == "GET" && entry.path.ends_with("/dns_records"))
+        .count();
     assert_eq!(listings, 1);
 }
 
@@ -275,5 +307,10 @@ fn id_of(at: &AtCloudflare, name: &str, rtype: &str) -> String {
 fn names(at: &AtCloudflare) -> BTreeSet<String> {
     let text = |record: &Value, field: &str| record[field].as_str().unwrap_or_default().to_owned();
     let records = at.sim.records(&at.zone);
-    records.iter().map(|record| format!("{} {} {}", text(record, "name"), text(record, "type"), text(record, "content"))).collect()
+    records
+        .iter()
+        .map(|record| {
+            format!("{} {} {}", text(record, "name"), text(record, "type"), text(record, "content"))
+        })
+        .collect()
 }

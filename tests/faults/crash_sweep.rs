@@ -51,14 +51,18 @@ fn after() -> Vec<Wish> {
 
 fn seed_foreign(at: &AtCloudflare) -> BTreeSet<String> {
     for i in 0..FOREIGN {
-        at.sim.seed(&at.zone, json!({"type": "A", "name": format!("foreign-{i}"), "content": "192.0.2.77", "ttl": 300}));
+        at.sim.seed(
+            &at.zone,
+            json!({"type": "A", "name": format!("foreign-{i}"), "content": "192.0.2.77", "ttl": 300}),
+        );
     }
     foreign(at)
 }
 
 /// The foreign records as they are, ids and times included.
 fn foreign(at: &AtCloudflare) -> BTreeSet<String> {
-    let is_foreign = |record: &&Value| record["name"].as_str().is_some_and(|name| name.starts_with("foreign-"));
+    let is_foreign =
+        |record: &&Value| record["name"].as_str().is_some_and(|name| name.starts_with("foreign-"));
     at.sim.records(&at.zone).iter().filter(is_foreign).map(Value::to_string).collect()
 }
 

@@ -20,7 +20,10 @@ use zonekeeper_kernel::{
 use zonekeeper_providers::{
     Provider, ProviderError, ZoneAccess,
     builtin::{Authority, Builtin},
-    cloudflare::{self, Cloudflare, budget::{Budgets, Rate}},
+    cloudflare::{
+        self, Cloudflare,
+        budget::{Budgets, Rate},
+    },
     memory::Memory,
 };
 
@@ -80,7 +83,9 @@ pub fn registry(marks: Marks, comment_limit: Option<usize>) -> Registry {
 impl AtCloudflare {
     /// A zone without records on a plan.
     pub async fn start(plan: SimPlan) -> Self {
-        let sim = Sim::start(Config { journal_capacity: 10_000, ..Config::unlimited() }).await.expect("the simulator starts");
+        let sim = Sim::start(Config { journal_capacity: 10_000, ..Config::unlimited() })
+            .await
+            .expect("the simulator starts");
         let zone = sim.zone(DOMAIN, plan);
         let token = sim.token(TokenGrant::full());
         Self { sim, zone, token, batch_limit: None }
@@ -132,7 +137,8 @@ impl Stage {
     }
 
     pub async fn builtin() -> (Builtin, Self) {
-        let builtin = Builtin::bind("127.0.0.1:0".parse().expect("an address"), Vec::new()).await.expect("a free port");
+        let builtin =
+            Builtin::bind("127.0.0.1:0".parse().expect("an address"), Vec::new()).await.expect("a free port");
         builtin.declare(domain(), Authority::default_for(&domain()));
         let access = builtin.open(&domain(), None).await.expect("just declared");
         (builtin, Self::new(access, Marks::None))
@@ -140,8 +146,10 @@ impl Stage {
 
     /// A worker that starts anew, as after a crash; rules, limits and registry count from then on.
     pub fn restart(&mut self) {
-        self.worker =
-            ZoneWorker::new(self.access.clone(), settings(&self.registry, self.marks, &self.rules, self.limits));
+        self.worker = ZoneWorker::new(
+            self.access.clone(),
+            settings(&self.registry, self.marks, &self.rules, self.limits),
+        );
     }
 
     /// Another installation of Zonekeeper that works on the same zone.
@@ -157,7 +165,11 @@ impl Stage {
         self.sync_approved(wishes, &Approval::None).await
     }
 
-    pub async fn sync_approved(&mut self, wishes: &[Wish], approval: &Approval) -> Result<Pass, ProviderError> {
+    pub async fn sync_approved(
+        &mut self,
+        wishes: &[Wish],
+        approval: &Approval,
+    ) -> Result<Pass, ProviderError> {
         self.sync_waiting(wishes, approval, Waiting::UpTo(Duration::from_secs(5))).await
     }
 
@@ -188,7 +200,8 @@ impl Stage {
     pub async fn values(&self, name: &str, rtype: &str) -> Vec<String> {
         let name = place(name, &domain());
         let records = self.records().await;
-        let of_set = records.iter().filter(|record| record.name == name && record.rdata.rtype().to_string() == rtype);
+        let of_set =
+            records.iter().filter(|record| record.name == name && record.rdata.rtype().to_string() == rtype);
         of_set.map(|record| record.rdata.to_string()).collect()
     }
 }

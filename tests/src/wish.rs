@@ -95,7 +95,10 @@ pub fn desired(domain: &Name, capabilities: &Capabilities, wishes: &[Wish]) -> D
         let mut values: Vec<Wanted> = wish
             .values
             .iter()
-            .map(|text| Wanted { rdata: Rdata::parse(rtype, text).expect("a test's value"), holder: holder.clone() })
+            .map(|text| Wanted {
+                rdata: Rdata::parse(rtype, text).expect("a test's value"),
+                holder: holder.clone(),
+            })
             .collect();
         values.sort();
         values.dedup();

@@ -82,7 +82,9 @@ impl Capabilities {
     pub fn supports(&self, rtype: RecordType) -> bool {
         match self.types {
             TypeSupport::Every => true,
-            TypeSupport::Cloudflare => rtype.is_known() && rtype != RecordType::DNAME && rtype != RecordType::SOA,
+            TypeSupport::Cloudflare => {
+                rtype.is_known() && rtype != RecordType::DNAME && rtype != RecordType::SOA
+            }
         }
     }
 

@@ -137,11 +137,14 @@ impl<'a> NameClaims<'a> {
     }
 
     fn by_txt(registry: &Registry, form: &TxtForm, known: &Known, live: &'a Live, name: &Name) -> Self {
-        let data: Vec<&LiveRecord> = live.at(name).iter().filter(|record| form.read(&record.rdata).is_none()).collect();
+        let data: Vec<&LiveRecord> =
+            live.at(name).iter().filter(|record| form.read(&record.rdata).is_none()).collect();
         let mut markers: Vec<SetMarker<'a>> = live
             .markers_of(name)
             .iter()
-            .filter_map(|(rtype, at)| set_marker(registry, form, live, (name, *rtype), at, MarkerPlace::Typed))
+            .filter_map(|(rtype, at)| {
+                set_marker(registry, form, live, (name, *rtype), at, MarkerPlace::Typed)
+            })
             .collect();
         if let Some(at) = form.names.legacy_marker_of(name, &registry.domain) {
             for rtype in data.iter().map(|record| record.rdata.rtype()) {

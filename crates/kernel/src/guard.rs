@@ -157,10 +157,17 @@ impl std::fmt::Display for HeldFor {
                 write!(formatter, "{count} of {of} owned sets would be updated within the window")
             }
             Self::TooManyPrunes { count, cap } => {
-                write!(formatter, "{count} unowned sets would be pruned within the window, over maxDeletes {cap}")
+                write!(
+                    formatter,
+                    "{count} unowned sets would be pruned within the window, over maxDeletes {cap}"
+                )
             }
-            Self::ApexAuthority => formatter.write_str("NS and SOA of the zone itself change only by approval"),
-            Self::Orphaned => formatter.write_str("nobody is known to want it, and nobody was seen giving it up"),
+            Self::ApexAuthority => {
+                formatter.write_str("NS and SOA of the zone itself change only by approval")
+            }
+            Self::Orphaned => {
+                formatter.write_str("nobody is known to want it, and nobody was seen giving it up")
+            }
             Self::NeverEmpty => formatter.write_str("a wanted name would be left without records"),
             Self::ProtectedName => formatter.write_str("certificates are issued by this name"),
         }
@@ -243,7 +250,8 @@ impl Excess {
             return None;
         }
         let is_new = change.operation == Operation::Create;
-        let leaves_nothing = !change.holders.is_empty() && change.after().is_empty() && change.unchanged.is_empty();
+        let leaves_nothing =
+            !change.holders.is_empty() && change.after().is_empty() && change.unchanged.is_empty();
         if !is_new && touches_apex_authority(change, domain) {
             return Some(HeldFor::ApexAuthority);
         }
@@ -265,7 +273,9 @@ impl Excess {
 
 /// Whether the guard counts a change as the loss of an owned set.
 pub fn is_counted_delete(change: &Change) -> bool {
-    change.operation == Operation::Delete && matches!(change.cause, Cause::Released(_)) && !change.is_marker_only()
+    change.operation == Operation::Delete
+        && matches!(change.cause, Cause::Released(_))
+        && !change.is_marker_only()
 }
 
 /// Whether the guard counts a change as the update of an owned set.
@@ -275,8 +285,7 @@ pub fn is_counted_update(change: &Change) -> bool {
 
 fn touches_apex_authority(change: &Change, domain: &Name) -> bool {
     let is_authority = |rtype: RecordType| rtype == RecordType::NS || rtype == RecordType::SOA;
-    change.name == *domain
-        && change.before().iter().any(|state| is_authority(state.rtype))
+    change.name == *domain && change.before().iter().any(|state| is_authority(state.rtype))
 }
 
 fn hash<'a>(identity: &str, changes: impl Iterator<Item = &'a Change>) -> String {

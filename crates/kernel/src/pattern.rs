@@ -12,7 +12,9 @@ pub struct Pattern {
 
 /// Why a text is not a pattern.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{pattern:?} is not a name pattern; write a name in which * stands for any characters, such as *.a.example.com")]
+#[error(
+    "{pattern:?} is not a name pattern; write a name in which * stands for any characters, such as *.a.example.com"
+)]
 pub struct PatternError {
     pattern: String,
     source: NameError,
@@ -24,8 +26,7 @@ impl Pattern {
     /// Parses a pattern; apart from `*` it must be a name.
     pub fn parse(text: &str) -> Result<Self, PatternError> {
         // A star is a legal character of a name, so the rules and the folding of names apply as they are.
-        let name =
-            Name::parse(text).map_err(|source| PatternError { pattern: text.into(), source })?;
+        let name = Name::parse(text).map_err(|source| PatternError { pattern: text.into(), source })?;
         Ok(Self { text: name.as_str().to_owned() })
     }
 

@@ -84,7 +84,8 @@ fn typed(states: &[SetState]) -> String {
     if states.is_empty() {
         return "nothing".into();
     }
-    let texts: Vec<String> = states.iter().map(|state| format!("{} {}", state.rtype, values(state))).collect();
+    let texts: Vec<String> =
+        states.iter().map(|state| format!("{} {}", state.rtype, values(state))).collect();
     texts.join(" + ")
 }
 
@@ -101,7 +102,10 @@ fn attribute_changes(one: &SetState, other: &SetState) -> String {
         ("ipv6Only", old.ipv6_only, new.ipv6_only),
     ];
     changes.extend(
-        flags.into_iter().filter(|(_, old, new)| old != new).map(|(name, old, new)| format!("{name} {old} -> {new}")),
+        flags
+            .into_iter()
+            .filter(|(_, old, new)| old != new)
+            .map(|(name, old, new)| format!("{name} {old} -> {new}")),
     );
     if old.tags != new.tags {
         changes.push(format!("tags {} -> {}", old.tags.join(","), new.tags.join(",")));

@@ -2,13 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::{
-    desired::Adoption,
-    name::Name,
-    pattern::Pattern,
-    rdata::RecordType,
-    record::Ttl,
-};
+use crate::{desired::Adoption, name::Name, pattern::Pattern, rdata::RecordType, record::Ttl};
 
 /// A DNSZone object, by namespace and name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]

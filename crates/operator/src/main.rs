@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, error::ErrorKind};
 use tracing_subscriber::EnvFilter;
-use zonekeeper::commands::Cli;
+use zonekeeper::commands::{Cli, say};
 
 #[tokio::main]
 async fn main() -> ExitCode {
@@ -23,7 +23,7 @@ async fn main() -> ExitCode {
         Ok(ending) => ending.into(),
         Err(error) => {
             let chain: Vec<String> = error.chain().map(ToString::to_string).collect();
-            eprintln!("error: {}", chain.join(": "));
+            say::aside(format_args!("error: {}", chain.join(": ")));
             ExitCode::from(1)
         }
     }

@@ -33,7 +33,8 @@ impl ZoneReport {
     /// Every change that is still to be made, sorted for reading.
     pub fn shown(&self) -> Vec<Shown<'_>> {
         let verdict = self.verdict();
-        let cleared = verdict.cleared.changes().iter().map(|change| Shown { change, held: None, is_observed: false });
+        let cleared =
+            verdict.cleared.changes().iter().map(|change| Shown { change, held: None, is_observed: false });
         let held = verdict.held.iter().map(|held| Shown {
             change: &held.change,
             held: Some(held.why),
@@ -42,7 +43,8 @@ impl ZoneReport {
         let observed = verdict.observed.iter().map(|change| Shown { change, held: None, is_observed: true });
         let mut shown: Vec<Shown<'_>> = cleared.chain(held).chain(observed).collect();
         shown.sort_by(|one, other| {
-            let key = |shown: &Shown<'_>| (shown.change.name.clone(), shown.change.rtype, shown.change.operation);
+            let key =
+                |shown: &Shown<'_>| (shown.change.name.clone(), shown.change.rtype, shown.change.operation);
             key(one).cmp(&key(other))
         });
         shown
@@ -76,7 +78,10 @@ impl Report {
 
     /// Every wish that was refused, with the zone that refused it.
     pub fn rejections(&self) -> impl Iterator<Item = (Option<&ZoneReport>, &Rejection)> {
-        let zones = self.zones.iter().flat_map(|zone| zone.all_rejections().map(move |rejection| (Some(zone), rejection)));
+        let zones = self
+            .zones
+            .iter()
+            .flat_map(|zone| zone.all_rejections().map(move |rejection| (Some(zone), rejection)));
         self.rejections.iter().map(|rejection| (None, rejection)).chain(zones)
     }
 
@@ -118,17 +123,29 @@ impl Report {
                 text.push_str(&format!("  ! drift, reported only: {}\n", render::line(change, &zone.domain)));
             }
             let listed_only = zone.plan().orphans.len()
-                - zone.verdict().held.iter().filter(|held| held.why == HeldFor::Orphaned).count().min(zone.plan().orphans.len());
+                - zone
+                    .verdict()
+                    .held
+                    .iter()
+                    .filter(|held| held.why == HeldFor::Orphaned)
+                    .count()
+                    .min(zone.plan().orphans.len());
             if listed_only > 0 {
                 for orphan in &zone.plan().orphans {
                     let name = orphan.name.relative_to(&zone.domain);
                     let rtype = orphan.rdata.rtype();
-                    text.push_str(&format!("  ? {name} {rtype} {} is orphaned: {}\n", orphan.rdata, orphan.holder));
+                    text.push_str(&format!(
+                        "  ? {name} {rtype} {} is orphaned: {}\n",
+                        orphan.rdata, orphan.holder
+                    ));
                 }
             }
         }
         for (_, rejection) in self.rejections() {
-            text.push_str(&format!("rejected: {}: {}: {}\n", rejection.holder, rejection.reason, rejection.message));
+            text.push_str(&format!(
+                "rejected: {}: {}: {}\n",
+                rejection.holder, rejection.reason, rejection.message
+            ));
         }
         text
     }
@@ -148,7 +165,8 @@ impl Report {
             text.push_str("\n| | Name | Type | Before | After | |\n|---|---|---|---|---|---|\n");
             for shown in shown {
                 let cell = |states: &[SetState]| {
-                    let cells: Vec<String> = states.iter().map(|state| format!("`{}`", escaped(&render::values(state)))).collect();
+                    let cells: Vec<String> =
+                        states.iter().map(|state| format!("`{}`", escaped(&render::values(state)))).collect();
                     cells.join(" ")
                 };
                 let (before, after) = (cell(&shown.change.before()), cell(&shown.change.after()));
@@ -163,7 +181,9 @@ impl Report {
         }
         let rejected: Vec<String> = self
             .rejections()
-            .map(|(_, rejection)| format!("- {}: **{}**: {}\n", rejection.holder, rejection.reason, rejection.message))
+            .map(|(_, rejection)| {
+                format!("- {}: **{}**: {}\n", rejection.holder, rejection.reason, rejection.message)
+            })
             .collect();
         if !rejected.is_empty() {
             text.push_str(&format!("\nRejected:\n\n{}", rejected.concat()));

@@ -39,7 +39,12 @@ struct State {
 
 impl Memory {
     /// Adds an empty zone.
-    pub fn add(&self, domain: Name, capabilities: Capabilities, comment_limit: Option<usize>) -> Arc<MemoryZone> {
+    pub fn add(
+        &self,
+        domain: Name,
+        capabilities: Capabilities,
+        comment_limit: Option<usize>,
+    ) -> Arc<MemoryZone> {
         let zone = Arc::new(MemoryZone { capabilities, comment_limit, state: Mutex::default() });
         lock(&self.zones).insert(domain, zone.clone());
         zone

@@ -6,8 +6,8 @@ mod support;
 use cloudflare_sim::{Action, Fault, Knobs, Plan, knobs};
 use serde_json::{Value, json};
 use support::{
-    Answer, At, Stub, all_applied, change, cleared, create, create_marked, creating, delete, domain, name, operations,
-    provider, record, update,
+    Answer, At, Stub, all_applied, change, cleared, create, create_marked, creating, delete, domain, name,
+    operations, provider, record, update,
 };
 use zonekeeper_kernel::{
     plan::{Change, Edit, Operation, Role},
@@ -42,12 +42,17 @@ async fn a_batch_has_200_operations_on_the_free_plan() {
 #[tokio::test]
 async fn a_smaller_limit_than_the_plan_says_is_learned_once() {
     for status in [400, 413] {
-        let stub = Stub::start(move |asked| match (asked.path.ends_with("/batch"), operations(&asked.body)) {
-            (false, _) => Answer::zone("pro"),
-            (true, 0..=200) => Answer::applied(&asked.body),
-            (true, size) => Answer::error(status, 9400, &format!("Batch of {size} operations exceeds the limit of 200.")),
-        })
-        .await;
+        let stub =
+            Stub::start(move |asked| match (asked.path.ends_with("/batch"), operations(&asked.body)) {
+                (false, _) => Answer::zone("pro"),
+                (true, 0..=200) => Answer::applied(&asked.body),
+                (true, size) => Answer::error(
+                    status,
+                    9400,
+                    &format!("Batch of {size} operations exceeds the limit of 200."),
+                ),
+            })
+            .await;
         let access = provider(&stub.url(), |_| {}).open(&domain(), None).await.unwrap();
         all_applied(&access.apply(&cleared(hosts(1_000)), &|_| {}).await);
         let sizes: Vec<usize> = stub.batches().iter().map(|asked| operations(&asked.body)).collect();
@@ -74,14 +79,23 @@ async fn a_proxy_that_takes_only_small_bodies_is_learned_too() {
 #[tokio::test]
 async fn an_update_is_a_patch_in_place_of_only_what_differs() {
     let at = At::plan(Plan::Enterprise).await;
-    all_applied(&at.apply(vec![create("A", "www", "192.0.2.1"), create("MX", "mail", "10 mx.example.net")]).await);
+    all_applied(
+        &at.apply(vec![create("A", "www", "192.0.2.1"), create("MX", "mail", "10 mx.example.net")]).await,
+    );
     let before = at.live("www").await;
     let mail = at.live("mail").await;
     let steps: Vec<(Change, Value)> = vec![
-        (update(before.clone(), zonekeeper_kernel::record::Record { ttl: Ttl(600), ..before.at(&name("www")) }),
-         json!({"id": &*before.id.0, "ttl": 600})),
-        (update(mail.clone(), record("MX", "mail", "20 mx.example.net")),
-         json!({"id": &*mail.id.0, "priority": 20, "content": "mx.example.net"})),
+        (
+            update(
+                before.clone(),
+                zonekeeper_kernel::record::Record { ttl: Ttl(600), ..before.at(&name("www")) },
+            ),
+            json!({"id": &*before.id.0, "ttl": 600}),
+        ),
+        (
+            update(mail.clone(), record("MX", "mail", "20 mx.example.net")),
+            json!({"id": &*mail.id.0, "priority": 20, "content": "mx.example.net"}),
+        ),
     ];
     for (change, expected) in steps {
         all_applied(&at.apply(vec![change]).await);
@@ -92,9 +106,13 @@ async fn an_update_is_a_patch_in_place_of_only_what_differs() {
         assert!(effect.before.is_some() && effect.after.is_some(), "an update, no delete and create");
         assert_eq!(effect.id, expected["id"].as_str().unwrap());
     }
-    let comment = zonekeeper_kernel::record::Record { comment: "ours".into(), ..at.live("www").await.at(&name("www")) };
+    let comment =
+        zonekeeper_kernel::record::Record { comment: "ours".into(), ..at.live("www").await.at(&name("www")) };
     all_applied(&at.apply(vec![update(at.live("www").await, comment)]).await);
-    assert_eq!(at.writes().pop().unwrap().body["patches"][0], json!({"id": &*before.id.0, "comment": "ours"}));
+    assert_eq!(
+        at.writes().pop().unwrap().body["patches"][0],
+        json!({"id": &*before.id.0, "comment": "ours"})
+    );
 }
 
 #[tokio::test]
@@ -147,13 +165,18 @@ async fn several_bad_records_are_each_named() {
 async fn data_and_its_marker_are_never_in_different_calls() {
     // An odd limit, and bad records that force bisection.
     let at = At::with(Plan::Enterprise, |settings| settings.batch_limit = Some(7)).await;
-    let mut changes: Vec<Change> = (0..50).map(|i| create_marked(&format!("host-{i}"), "192.0.2.1")).collect();
+    let mut changes: Vec<Change> =
+        (0..50).map(|i| create_marked(&format!("host-{i}"), "192.0.2.1")).collect();
     changes.insert(17, create("CNAME", "bad", "bad.example.com"));
     let outcomes = at.apply(changes).await;
     assert_eq!(outcomes.iter().filter(|outcome| outcome.error().is_some()).count(), 1);
     for entry in at.writes() {
-        let posts: Vec<&str> =
-            entry.body["posts"].as_array().unwrap().iter().map(|post| post["name"].as_str().unwrap()).collect();
+        let posts: Vec<&str> = entry.body["posts"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|post| post["name"].as_str().unwrap())
+            .collect();
         assert!(posts.len() <= 7);
         for host in posts.iter().filter(|host| host.starts_with("host-")) {
             assert!(posts.contains(&&*format!("a-{host}")), "{posts:?}");
@@ -167,8 +190,11 @@ async fn data_and_its_marker_are_never_in_different_calls() {
 #[tokio::test]
 async fn a_change_larger_than_a_call_goes_in_its_own_order() {
     let at = At::with(Plan::Enterprise, |settings| settings.batch_limit = Some(40)).await;
-    let edits = (0..100).map(|i| Edit::Create { record: record("A", "many", &format!("192.0.2.{i}")), role: Role::Data });
-    all_applied(&at.apply(vec![change(Operation::Create, edits.collect()), create("A", "www", "192.0.2.1")]).await);
+    let edits = (0..100)
+        .map(|i| Edit::Create { record: record("A", "many", &format!("192.0.2.{i}")), role: Role::Data });
+    all_applied(
+        &at.apply(vec![change(Operation::Create, edits.collect()), create("A", "www", "192.0.2.1")]).await,
+    );
     let sizes: Vec<usize> = at.writes().iter().map(|entry| operations(&entry.body)).collect();
     assert_eq!(sizes, [40, 40, 20, 1]);
 }
@@ -176,7 +202,11 @@ async fn a_change_larger_than_a_call_goes_in_its_own_order() {
 #[tokio::test]
 async fn a_lost_reply_stops_the_plan_and_says_that_nobody_knows() {
     let at = At::with(Plan::Enterprise, |settings| settings.batch_limit = Some(10)).await;
-    for fault in [Fault::cut_after_write(2), Fault::nth_write(2, Action::Html(502)).after(), Fault::nth_write(2, Action::CutMidBody)] {
+    for fault in [
+        Fault::cut_after_write(2),
+        Fault::nth_write(2, Action::Html(502)).after(),
+        Fault::nth_write(2, Action::CutMidBody),
+    ] {
         let before = at.sim.writes();
         at.sim.faults(vec![fault]);
         let prefix = before;
@@ -208,7 +238,8 @@ async fn an_unreachable_cloudflare_gets_nothing_and_says_so() {
 async fn all_21_types_are_written_as_cloudflare_wants_them() {
     let at = At::plan(Plan::Enterprise).await;
     let with_data = [
-        "CAA", "CERT", "DNSKEY", "DS", "HTTPS", "LOC", "NAPTR", "SMIMEA", "SRV", "SSHFP", "SVCB", "TLSA", "URI",
+        "CAA", "CERT", "DNSKEY", "DS", "HTTPS", "LOC", "NAPTR", "SMIMEA", "SRV", "SSHFP", "SVCB", "TLSA",
+        "URI",
     ];
     let types: Vec<RecordType> =
         RecordType::known().filter(|rtype| at.access.capabilities().supports(*rtype)).collect();

@@ -36,7 +36,9 @@ async fn a_429_is_understood_and_obeyed_and_nothing_was_written() {
     let begun = tokio::time::Instant::now();
     let outcomes = at.apply(vec![create("A", "www", "192.0.2.1"), create("A", "api", "192.0.2.1")]).await;
     for outcome in &outcomes {
-        let Outcome::NotSent(ProviderError::RateLimited { after, message }) = outcome else { panic!("{outcome:?}") };
+        let Outcome::NotSent(ProviderError::RateLimited { after, message }) = outcome else {
+            panic!("{outcome:?}")
+        };
         assert_eq!(*after, Duration::from_secs(2));
         assert!(message.contains("rate limit") && message.contains("2 s"), "{message}");
     }
@@ -88,13 +90,21 @@ async fn a_header_that_asks_for_an_age_is_not_believed() {
 #[tokio::test]
 async fn the_servers_own_limit_is_never_passed() {
     // The server allows 10 in a window; our own budget would allow far more.
-    let sim = Sim::start(Config { rate_limit: 10, rate_window: Duration::from_secs(2), ..Config::default() }).await.unwrap();
+    let sim = Sim::start(Config { rate_limit: 10, rate_window: Duration::from_secs(2), ..Config::default() })
+        .await
+        .unwrap();
     sim.zone("example.com", Plan::Enterprise);
     assert!(sim.accept_token(TOKEN, TokenGrant::full()));
-    let access = provider(&sim.base_url(), |settings| settings.batch_limit = Some(1)).open(&domain(), None).await.unwrap();
+    let access = provider(&sim.base_url(), |settings| settings.batch_limit = Some(1))
+        .open(&domain(), None)
+        .await
+        .unwrap();
     let changes = (0..15).map(|i| create("A", &format!("host-{i}"), "192.0.2.1")).collect();
     all_applied(&access.apply(&cleared(changes), &|_| {}).await);
-    assert!(sim.journal().iter().all(|entry| entry.status != 429), "the header was heeded before it was too late");
+    assert!(
+        sim.journal().iter().all(|entry| entry.status != 429),
+        "the header was heeded before it was too late"
+    );
 }
 
 #[tokio::test]
@@ -119,7 +129,8 @@ async fn white_space_around_the_token_is_dropped() {
 async fn a_token_that_no_header_can_carry_is_refused_and_not_shown() {
     let token = format!("{TOKEN}\u{1}{TOKEN}");
     let stub = Stub::start(|_| Answer::zone("free")).await;
-    let settings = Settings { base_url: stub.url(), read_tries: 1, ..Settings::new(SecretString::from(token)) };
+    let settings =
+        Settings { base_url: stub.url(), read_tries: 1, ..Settings::new(SecretString::from(token)) };
     let text = match Cloudflare::new(settings, &Budgets::default()) {
         Err(error) => error.to_string(),
         Ok(provider) => provider.open(&domain(), None).await.unwrap_err().to_string(),
@@ -177,8 +188,13 @@ async fn the_token_never_gets_out() {
     let echoes: [fn(&str) -> Answer; 8] = [
         |echo| Answer::error(400, 9007, &format!("Content {echo} is invalid")),
         |echo| Answer::error(403, 10000, echo),
-        |echo| Answer::json(400, json!({"success": false, "errors": [{"code": 6003, "message": "x",
-            "error_chain": [{"code": 6111, "message": echo}]}]})),
+        |echo| {
+            Answer::json(
+                400,
+                json!({"success": false, "errors": [{"code": 6003, "message": "x",
+            "error_chain": [{"code": 6111, "message": echo}]}]}),
+            )
+        },
         |echo| Answer::json(200, json!({"success": false, "errors": [{"code": 1, "message": echo}]})),
         |echo| Answer::html(403, &format!("<html>{}{echo}</html>", "y".repeat(170))),
         |echo| Answer::html(502, &format!("<html>{echo}</html>")),
@@ -197,10 +213,16 @@ async fn the_token_never_gets_out() {
         let outcomes = access.apply(&cleared(vec![create("A", "www", "192.0.2.1")]), &|_| {}).await;
         texts.push_str(&format!("{provider:?} {access:?} {outcomes:?} {}", outcomes[0].error().unwrap()));
         // A 429 blocks the budget; a new provider has a budget of its own.
-        let access = support::provider(&stub.url(), |settings| settings.read_tries = 1).open(&domain(), None).await.unwrap();
+        let access = support::provider(&stub.url(), |settings| settings.read_tries = 1)
+            .open(&domain(), None)
+            .await
+            .unwrap();
         let error = access.list().await.unwrap_err();
         texts.push_str(&format!("{error} {error:?}"));
-        assert!(stub.asked().iter().all(|asked| asked.authorization == format!("Bearer {TOKEN}")), "the stub did see it");
+        assert!(
+            stub.asked().iter().all(|asked| asked.authorization == format!("Bearer {TOKEN}")),
+            "the stub did see it"
+        );
     }
     texts.push_str(&format!("{:?}", Settings::new(SecretString::from(TOKEN))));
     assert!(!texts.contains("canary"), "{texts}");

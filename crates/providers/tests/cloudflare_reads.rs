@@ -5,7 +5,9 @@ mod support;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use cloudflare_sim::{Action, Config, Fault, Knobs, Match, Plan, Scope, Shift, Sim, TokenGrant, Which, knobs};
+use cloudflare_sim::{
+    Action, Config, Fault, Knobs, Match, Plan, Scope, Shift, Sim, TokenGrant, Which, knobs,
+};
 use serde_json::json;
 use support::{Answer, At, Stub, TOKEN, domain, name, provider};
 use zonekeeper_kernel::{name::Name, record::Ttl};
@@ -88,7 +90,10 @@ async fn of_a_pending_and_an_active_zone_the_active_one_is_served() {
     assert_eq!(open(vec![zone("1", "pending"), zone("2", "active")]).await.unwrap(), "2");
     assert_eq!(open(vec![zone("1", "pending")]).await.unwrap(), "1");
     let error = open(vec![zone("1", "active"), zone("2", "active")]).await.unwrap_err();
-    assert!(matches!(&error, ProviderError::Configuration { message } if message.contains("spec.zoneID")), "{error}");
+    assert!(
+        matches!(&error, ProviderError::Configuration { message } if message.contains("spec.zoneID")),
+        "{error}"
+    );
 }
 
 #[tokio::test]
@@ -183,7 +188,10 @@ async fn lost_answers_to_reads_are_asked_for_again() {
     let before = at.sim.requests();
     let error = at.access.list().await.unwrap_err();
     assert_eq!(error.reason(), "ProviderUnavailable");
-    assert!(error.to_string().contains("listing zone example.com") && error.to_string().contains("502"), "{error}");
+    assert!(
+        error.to_string().contains("listing zone example.com") && error.to_string().contains("502"),
+        "{error}"
+    );
     assert_eq!(at.sim.requests() - before, 4, "not for ever");
 }
 
@@ -209,7 +217,8 @@ async fn an_answer_without_a_result_is_no_empty_zone() {
             false => Answer::zone("free"),
         })
         .await;
-        let access = provider(&stub.url(), |settings| settings.read_tries = 1).open(&domain(), None).await.unwrap();
+        let access =
+            provider(&stub.url(), |settings| settings.read_tries = 1).open(&domain(), None).await.unwrap();
         assert_eq!(access.list().await.unwrap_err().reason(), "ProviderUnavailable");
     }
 }

@@ -194,11 +194,17 @@ impl Answer {
 
     /// What Cloudflare says to a batch that it applied.
     pub fn applied(body: &Value) -> Self {
-        let posts: Vec<Value> = body["posts"].as_array().into_iter().flatten().enumerate().map(|(index, post)| {
-            let mut record = post.clone();
-            record["id"] = json!(format!("{index}-{}", post["name"].as_str().unwrap_or_default()));
-            record
-        }).collect();
+        let posts: Vec<Value> = body["posts"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .enumerate()
+            .map(|(index, post)| {
+                let mut record = post.clone();
+                record["id"] = json!(format!("{index}-{}", post["name"].as_str().unwrap_or_default()));
+                record
+            })
+            .collect();
         Self::ok(json!({"posts": posts, "patches": [], "puts": [], "deletes": []}))
     }
 
@@ -245,7 +251,11 @@ impl Stub {
     }
 }
 
-async fn serve(mut stream: TcpStream, answer: &(dyn Fn(&Asked) -> Answer + Send + Sync), log: &Mutex<Vec<Asked>>) {
+async fn serve(
+    mut stream: TcpStream,
+    answer: &(dyn Fn(&Asked) -> Answer + Send + Sync),
+    log: &Mutex<Vec<Asked>>,
+) {
     let mut bytes = Vec::new();
     let head = loop {
         if stream.read_buf(&mut bytes).await.unwrap_or(0) == 0 {
@@ -275,7 +285,8 @@ async fn serve(mut stream: TcpStream, answer: &(dyn Fn(&Asked) -> Answer + Send 
     };
     let Answer { status, headers, body } = answer(&asked);
     log.lock().unwrap().push(asked);
-    let mut reply = format!("HTTP/1.1 {status} Stub\r\nconnection: close\r\ncontent-length: {}\r\n", body.len());
+    let mut reply =
+        format!("HTTP/1.1 {status} Stub\r\nconnection: close\r\ncontent-length: {}\r\n", body.len());
     for (name, value) in headers {
         reply.push_str(&format!("{name}: {value}\r\n"));
     }

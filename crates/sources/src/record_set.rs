@@ -18,7 +18,11 @@ use zonekeeper_kernel::{
 use crate::{Asked, BadField, Surroundings};
 
 /// What a RecordSet asks for; `age` sorts it among others that want the same.
-pub fn record_set(object: &RecordSet, age: String, surroundings: &Surroundings<'_>) -> Result<Asked, BadField> {
+pub fn record_set(
+    object: &RecordSet,
+    age: String,
+    surroundings: &Surroundings<'_>,
+) -> Result<Asked, BadField> {
     let spec = &object.spec;
     let namespace = object.namespace().unwrap_or_default();
     let rtype: RecordType = spec.rtype.parse().map_err(|error| BadField::new("spec.type", error))?;
@@ -39,7 +43,9 @@ pub fn record_set(object: &RecordSet, age: String, surroundings: &Surroundings<'
         let reference = &source.address_source_ref;
         let key = (reference.namespace.clone().unwrap_or_else(|| namespace.clone()), reference.name.clone());
         match surroundings.addresses.0.get(&key) {
-            Some(Ok(found)) => values.extend(found.iter().filter_map(|address| address_value(rtype, *address))),
+            Some(Ok(found)) => {
+                values.extend(found.iter().filter_map(|address| address_value(rtype, *address)))
+            }
             Some(Err((reason, message))) => unknown = Some((*reason, message.clone())),
             None => {
                 let message = format!("AddressSource {}/{} does not exist; create it", key.0, key.1);

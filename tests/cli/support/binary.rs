@@ -40,7 +40,9 @@ pub fn binary() -> &'static Path {
         let folder = test.parent().and_then(Path::parent).expect("target/debug/deps");
         let target = folder.parent().expect("target");
         let mut build = Command::new(env!("CARGO"));
-        build.args(["build", "--quiet", "--package", "zonekeeper", "--bin", "zonekeeper", "--target-dir"]).arg(target);
+        build
+            .args(["build", "--quiet", "--package", "zonekeeper", "--bin", "zonekeeper", "--target-dir"])
+            .arg(target);
         if folder.ends_with("release") {
             build.arg("--release");
         }
@@ -115,7 +117,10 @@ impl Run {
     /// Checks that neither stream says something.
     #[track_caller]
     pub fn never_says(self, text: &str) -> Self {
-        assert!(!self.stdout.contains(text) && !self.stderr.contains(text), "something says {text:?}:\n{self}");
+        assert!(
+            !self.stdout.contains(text) && !self.stderr.contains(text),
+            "something says {text:?}:\n{self}"
+        );
         self
     }
 

@@ -109,7 +109,9 @@ impl Lab {
 
     pub fn contents_of(&self, zone: &str) -> Vec<String> {
         let text = |record: &Value, field: &str| record[field].as_str().unwrap_or_default().to_owned();
-        let line = |record: &Value| format!("{} {} {}", text(record, "name"), text(record, "type"), text(record, "content"));
+        let line = |record: &Value| {
+            format!("{} {} {}", text(record, "name"), text(record, "type"), text(record, "content"))
+        };
         let mut lines: Vec<String> = self.sim.records(zone).iter().map(line).collect();
         lines.sort();
         lines
@@ -128,7 +130,11 @@ pub fn changes(plan: &Value) -> Vec<String> {
     let zones = plan["zones"].as_array().expect("zones");
     let changes = zones.iter().flat_map(|zone| zone["changes"].as_array().expect("changes"));
     let text = |change: &Value, field: &str| change[field].as_str().expect("a text").to_owned();
-    changes.map(|change| format!("{} {} {}", text(change, "operation"), text(change, "name"), text(change, "type"))).collect()
+    changes
+        .map(|change| {
+            format!("{} {} {}", text(change, "operation"), text(change, "name"), text(change, "type"))
+        })
+        .collect()
 }
 
 /// Every refusal of a plan as `object: reason`.

@@ -51,7 +51,9 @@ pub fn address_source(name: &str, spec: Value) -> Manifest {
 }
 
 pub fn secret(name: &str, key: &str, value: &str) -> Manifest {
-    Manifest(json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}, "stringData": {key: value}}))
+    Manifest(
+        json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}, "stringData": {key: value}}),
+    )
 }
 
 pub fn namespace(name: &str, label: (&str, &str)) -> Manifest {

@@ -68,7 +68,10 @@ impl Up {
 
     pub async fn exit_code(&mut self) -> Option<i32> {
         let ended = tokio::time::timeout(DEADLINE, self.child.wait()).await;
-        ended.unwrap_or_else(|_| panic!("still running:\n{}", self.said())).expect("it can be waited for").code()
+        ended
+            .unwrap_or_else(|_| panic!("still running:\n{}", self.said()))
+            .expect("it can be waited for")
+            .code()
     }
 }
 
@@ -77,7 +80,8 @@ pub async fn dig(server: SocketAddr, name: &str, rtype: &str) -> Vec<String> {
     let (at, port) = (format!("@{}", server.ip()), server.port().to_string());
     let arguments = [&at, "-p", &port, "+short", "+time=1", "+tries=1", "+norecurse", name, rtype];
     let output = Command::new("dig").args(arguments).output().await.expect("dig is installed");
-    let mut values: Vec<String> = String::from_utf8_lossy(&output.stdout).lines().map(str::to_owned).collect();
+    let mut values: Vec<String> =
+        String::from_utf8_lossy(&output.stdout).lines().map(str::to_owned).collect();
     values.sort();
     values
 }

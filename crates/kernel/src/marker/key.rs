@@ -63,7 +63,11 @@ impl MarkerKeys {
     /// What the MAC found beside a statement proves.
     pub(crate) fn verify(&self, statement: Statement<'_>, found: Option<&str>) -> Signature {
         let (Some(current), Some(found)) = (&self.current, found) else {
-            return if self.current.is_none() && found.is_none() { Signature::Current } else { Signature::Bad };
+            return if self.current.is_none() && found.is_none() {
+                Signature::Current
+            } else {
+                Signature::Bad
+            };
         };
         if mac(current, statement) == found {
             return Signature::Current;

@@ -52,7 +52,9 @@ impl Labels {
         for token in text.split(',') {
             if token == HERITAGE {
                 has_heritage = true;
-            } else if let Some((key, value)) = token.strip_prefix(LABEL).and_then(|label| label.split_once('=')) {
+            } else if let Some((key, value)) =
+                token.strip_prefix(LABEL).and_then(|label| label.split_once('='))
+            {
                 labels.insert(key.to_owned(), value.to_owned());
             }
         }
@@ -170,8 +172,11 @@ mod tests {
 
     #[test]
     fn the_value_is_externaldns_own_byte_for_byte() {
-        let value =
-            TxtForm::default().write(&registry(None), (&www(), RecordType::A), &Holder::new("ingress", "shop", "web"));
+        let value = TxtForm::default().write(
+            &registry(None),
+            (&www(), RecordType::A),
+            &Holder::new("ingress", "shop", "web"),
+        );
         assert_eq!(
             value.to_string(),
             "\"heritage=external-dns,external-dns/owner=default,external-dns/resource=ingress/shop/web\""

@@ -123,7 +123,8 @@ impl TxtNames {
 
     fn affixed(&self, typed: &str, first: &str, rest: &str) -> String {
         let first = self.replaced(first);
-        let has_placeholder = self.prefix.contains(TYPE_PLACEHOLDER) || self.suffix.contains(TYPE_PLACEHOLDER);
+        let has_placeholder =
+            self.prefix.contains(TYPE_PLACEHOLDER) || self.suffix.contains(TYPE_PLACEHOLDER);
         let prefix = self.prefix.replace(TYPE_PLACEHOLDER, typed);
         let suffix = self.suffix.replace(TYPE_PLACEHOLDER, typed);
         let label = if has_placeholder {
@@ -183,7 +184,10 @@ mod tests {
         assert_eq!(marker("", "", "", "foo.example.com", T::NAPTR), "naptr-foo.example.com");
         assert_eq!(marker("foo", "", "", "example.com", T::A), "fooa-example.com");
         assert_eq!(marker("", "-foo", "", "example.com", T::CNAME), "cname-example-foo.com");
-        assert_eq!(marker("", ".foo.bar.test", "", "example.com", T::CNAME), "cname-example.foo.bar.test.com");
+        assert_eq!(
+            marker("", ".foo.bar.test", "", "example.com", T::CNAME),
+            "cname-example.foo.bar.test.com"
+        );
         assert_eq!(marker("", ".foo%{record_type}.bar", "", "example.com", T::A), "example.fooa.bar.com");
         assert_eq!(marker("x-%{record_type}.", "", "", "example.com", T::MX), "x-mx.example.com");
         assert_eq!(marker("txt-", "", "wild", "*.example.com", T::A), "txt-a-wild.example.com");

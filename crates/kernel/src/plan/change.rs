@@ -144,9 +144,13 @@ impl Edit {
     pub fn is_marker_only(&self) -> bool {
         match self {
             Self::Update { before, after, role: Role::Data } => {
-                before.rdata == after.rdata && before.ttl == after.ttl && before.attributes == after.attributes
+                before.rdata == after.rdata
+                    && before.ttl == after.ttl
+                    && before.attributes == after.attributes
             }
-            Self::Create { role, .. } | Self::Update { role, .. } | Self::Delete { role, .. } => *role == Role::Marker,
+            Self::Create { role, .. } | Self::Update { role, .. } | Self::Delete { role, .. } => {
+                *role == Role::Marker
+            }
         }
     }
 }
@@ -186,7 +190,9 @@ impl Change {
 
     fn look_of(&self, rtype: RecordType) -> Option<(Ttl, Attributes)> {
         self.data().find_map(|edit| match (edit.before(), edit.after()) {
-            (Some(before), _) if before.rdata.rtype() == rtype => Some((before.ttl, before.attributes.clone())),
+            (Some(before), _) if before.rdata.rtype() == rtype => {
+                Some((before.ttl, before.attributes.clone()))
+            }
             (_, Some(after)) if after.rdata.rtype() == rtype => Some((after.ttl, after.attributes.clone())),
             (_, _) => None,
         })

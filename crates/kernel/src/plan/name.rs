@@ -63,7 +63,8 @@ fn keep_what_unmet_wishes_have(
     if unmet.is_empty() {
         return;
     }
-    let conflict = |one, other| situation.capabilities.conflict((name, &situation.registry.domain), one, other);
+    let conflict =
+        |one, other| situation.capabilities.conflict((name, &situation.registry.domain), one, other);
     removals.retain(|removal| {
         let is_replaced =
             sets.iter().any(|(set, plan)| !plan.creates.is_empty() && conflict(set.rtype, removal.rtype));
@@ -71,7 +72,8 @@ fn keep_what_unmet_wishes_have(
         removal.data.is_empty() || is_replaced || !unmet.iter().any(|rtype| conflict(*rtype, removal.rtype))
     });
     let removed: usize = removals.iter().map(|removal| removal.data.len()).sum();
-    let is_filled = |plan: &SetPlan| !plan.creates.is_empty() || !plan.updates.is_empty() || !plan.unchanged.is_empty();
+    let is_filled =
+        |plan: &SetPlan| !plan.creates.is_empty() || !plan.updates.is_empty() || !plan.unchanged.is_empty();
     if removed == live && !sets.iter().any(|(_, plan)| is_filled(plan)) {
         removals.retain(|removal| removal.data.is_empty());
     }
@@ -84,7 +86,8 @@ fn assemble(
     sets: Vec<(&DesiredSet, SetPlan)>,
     removals: Vec<Removal>,
 ) -> Vec<Change> {
-    let conflict = |one, other| situation.capabilities.conflict((name, &situation.registry.domain), one, other);
+    let conflict =
+        |one, other| situation.capabilities.conflict((name, &situation.registry.domain), one, other);
     let cause = |set: &DesiredSet| match situation.settled.contains(name, set) {
         true => Cause::Drift,
         false => Cause::Wanted,
@@ -92,12 +95,10 @@ fn assemble(
     let replaces = |set: &DesiredSet, plan: &SetPlan, removal: &Removal| {
         !plan.creates.is_empty() && !removal.data.is_empty() && conflict(set.rtype, removal.rtype)
     };
-    let is_replaced =
-        |removal: &Removal| sets.iter().any(|(set, plan)| replaces(set, plan, removal));
+    let is_replaced = |removal: &Removal| sets.iter().any(|(set, plan)| replaces(set, plan, removal));
     let (replaced, plain): (Vec<Removal>, Vec<Removal>) = removals.into_iter().partition(is_replaced);
-    let (replacing, other): (Vec<_>, Vec<_>) = sets
-        .into_iter()
-        .partition(|(set, plan)| replaced.iter().any(|removal| replaces(set, plan, removal)));
+    let (replacing, other): (Vec<_>, Vec<_>) =
+        sets.into_iter().partition(|(set, plan)| replaced.iter().any(|removal| replaces(set, plan, removal)));
 
     let mut changes = Vec::new();
     if let Some((first, _)) = replacing.first() {
@@ -162,7 +163,13 @@ fn removals(
         if !released.is_empty() {
             let marker = if is_partial(&released) { None } else { marker_delete(claims, rtype) };
             let is_partial = is_partial(&released);
-            removals.push(Removal { rtype, data: released, marker, cause: Cause::Released(released_from), is_partial });
+            removals.push(Removal {
+                rtype,
+                data: released,
+                marker,
+                cause: Cause::Released(released_from),
+                is_partial,
+            });
         }
         if !pruned.is_empty() {
             let is_partial = is_partial(&pruned);
@@ -290,9 +297,8 @@ fn file(situation: &Situation<'_>, change: Change, plan: &mut Plan) {
         Policy::UpsertOnly => change.operation == Operation::Delete,
         Policy::CreateOnly => change.operation != Operation::Create,
     };
-    let is_reported = change.cause == Cause::Drift
-        && situation.rules.drift == Drift::Report
-        && !change.is_marker_only();
+    let is_reported =
+        change.cause == Cause::Drift && situation.rules.drift == Drift::Report && !change.is_marker_only();
     match (is_withheld, is_reported) {
         (true, _) => plan.withheld.push(change),
         (false, true) => plan.drift.push(change),

@@ -40,7 +40,8 @@ pub(super) fn join(
     let rtype = sets.first().map_or_else(|| removals[0].rtype, |(set, _)| set.rtype);
     let mut holders: Vec<Holder> = sets.iter().flat_map(|(set, _)| set.holders.iter().cloned()).collect();
     holders.dedup();
-    let had_any = !removals.is_empty() || sets.iter().any(|(_, plan)| plan.was_ours || !plan.updates.is_empty());
+    let had_any =
+        !removals.is_empty() || sets.iter().any(|(_, plan)| plan.was_ours || !plan.updates.is_empty());
 
     let mut spare: Vec<LiveRecord> = Vec::new();
     let mut old_markers = Vec::new();

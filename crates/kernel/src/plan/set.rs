@@ -85,7 +85,8 @@ pub(super) fn plan_set(
             None => new.push(value),
         }
     }
-    let (mut spare, kept): (Vec<_>, Vec<_>) = pool.into_iter().partition(|candidate| candidate.is_replaceable);
+    let (mut spare, kept): (Vec<_>, Vec<_>) =
+        pool.into_iter().partition(|candidate| candidate.is_replaceable);
     plan.orphans.extend(kept.iter().filter_map(orphan));
     // Backwards, so that the first new value takes the first spare record.
     spare.reverse();
@@ -144,7 +145,8 @@ impl Place<'_> {
         if let Form::Txt(form) = &self.situation.registry.form
             && !form.names.has_room(self.name, self.set.rtype, &self.situation.registry.domain)
         {
-            let why = "leaves no room for its ownership marker; shorten the name, or use registry.type Comment";
+            let why =
+                "leaves no room for its ownership marker; shorten the name, or use registry.type Comment";
             return Err(self.reject(Reason::InvalidValue, why.into()));
         }
         let mut pool = Vec::new();
@@ -201,7 +203,8 @@ impl Place<'_> {
 
     /// Whether a record of this holder may be replaced: it wants this set too, or is known to want it no more.
     fn releases(&self, holder: &HolderRef) -> bool {
-        self.set.holders.iter().any(|wanting| holder.names(wanting)) || self.situation.evidence.releases(holder)
+        self.set.holders.iter().any(|wanting| holder.names(wanting))
+            || self.situation.evidence.releases(holder)
     }
 
     fn adopt_whole(&self, here: &[&(&LiveRecord, Claim)], wanted: &[Wanted]) -> Result<(), Rejection> {

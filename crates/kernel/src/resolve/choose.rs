@@ -28,7 +28,8 @@ pub fn choose<'a>(intent: &Intent, zones: &'a [Zone]) -> (Vec<Candidate<'a>>, Ve
             .iter()
             .map(|key| {
                 zones.iter().find(|zone| zone.key == *key).ok_or_else(|| {
-                    let message = format!("zoneRefs names DNSZone {key}, which is not ready; create it or wait");
+                    let message =
+                        format!("zoneRefs names DNSZone {key}, which is not ready; create it or wait");
                     reject(intent, Reason::RefNotFound, message)
                 })
             })

@@ -75,7 +75,8 @@ impl Resolver<'_> {
         };
         let zone = self.zone;
         if !zone.names.allow(name) {
-            let message = format!("{name} lies outside the names of DNSZone {}; see its spec.names", zone.key);
+            let message =
+                format!("{name} lies outside the names of DNSZone {}; see its spec.names", zone.key);
             return Err(reject(Reason::NotAllowed, message));
         }
         let (most, sharing) = self.rights(name, intent).ok_or_else(|| {
@@ -99,7 +100,8 @@ impl Resolver<'_> {
         let ttl = intent.ttl.or(zone.default_ttl).unwrap_or(self.capabilities.default_ttl);
         if !self.capabilities.allows_ttl(ttl) {
             let (low, high) = (self.capabilities.minimum_ttl, self.capabilities.maximum_ttl);
-            let message = format!("ttl {} is not allowed there; use {low} to {high} seconds, or leave it out", ttl.0);
+            let message =
+                format!("ttl {} is not allowed there; use {low} to {high} seconds, or leave it out", ttl.0);
             return Err(reject(Reason::InvalidValue, message));
         }
         if intent.proxied == Some(true)
@@ -112,7 +114,8 @@ impl Resolver<'_> {
         let values = match &intent.values {
             None => Values::Unknown,
             Some(values) => {
-                self.check_values(name, intent, values.len()).map_err(|why| reject(Reason::InvalidValue, why))?;
+                self.check_values(name, intent, values.len())
+                    .map_err(|why| reject(Reason::InvalidValue, why))?;
                 let mut wanted: Vec<Wanted> = values
                     .iter()
                     .map(|rdata| Wanted { rdata: rdata.clone(), holder: intent.holder.clone() })
@@ -153,7 +156,8 @@ impl Resolver<'_> {
 
     /// The zone's own namespace shares where it lets others share.
     fn own_sharing(&self, name: &Name, rtype: RecordType) -> Sharing {
-        let shares = |grant: &Grant| grant.share == Sharing::Shared && grant.covers(&self.zone.domain, name, rtype);
+        let shares =
+            |grant: &Grant| grant.share == Sharing::Shared && grant.covers(&self.zone.domain, name, rtype);
         if self.zone.grants.iter().any(shares) { Sharing::Shared } else { Sharing::Exclusive }
     }
 
@@ -198,7 +202,12 @@ impl Resolver<'_> {
     }
 
     /// Decides who wins at one name.
-    fn settle(&self, name: &Name, mut wishes: Vec<Wish<'_>>, rejections: &mut Vec<Rejection>) -> Vec<DesiredSet> {
+    fn settle(
+        &self,
+        name: &Name,
+        mut wishes: Vec<Wish<'_>>,
+        rejections: &mut Vec<Rejection>,
+    ) -> Vec<DesiredSet> {
         wishes.sort_by_cached_key(|wish| {
             let incumbent = self.incumbents.get(&(name.clone(), wish.set.rtype));
             let is_incumbent = incumbent.is_some_and(|holder| holder.names(&wish.intent.holder));
@@ -242,7 +251,10 @@ fn join(winner: &mut Wish<'_>, wish: &Wish<'_>) -> Result<(), &'static str> {
     if !is_same_namespace && !is_shared {
         return Err("");
     }
-    if is_single(wish.set.rtype) && winner.set.values != wish.set.values && !same_rdata(&winner.set, &wish.set) {
+    if is_single(wish.set.rtype)
+        && winner.set.values != wish.set.values
+        && !same_rdata(&winner.set, &wish.set)
+    {
         return Err(" with another value");
     }
     if winner.set.ttl != wish.set.ttl {

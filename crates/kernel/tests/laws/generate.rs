@@ -12,7 +12,9 @@ use zonekeeper_kernel::{
     rdata::{Rdata, RecordType},
     record::{Attributes, LiveRecord, RecordId, Ttl},
     resolve::{Intent, WantedName},
-    zone::{Grant, LabelSelector, NameLimits, Namespaces, Prune, PruneMode, Rules, Selection, Sharing, ZoneKey},
+    zone::{
+        Grant, LabelSelector, NameLimits, Namespaces, Prune, PruneMode, Rules, Selection, Sharing, ZoneKey,
+    },
 };
 
 use crate::model::Zone;
@@ -57,9 +59,16 @@ impl Case {
 }
 
 pub fn names() -> Vec<Name> {
-    ["example.com", "www.example.com", "api.example.com", "*.example.com", "a.b.example.com", "_acme-challenge.example.com"]
-        .map(|text| Name::parse(text).unwrap())
-        .into()
+    [
+        "example.com",
+        "www.example.com",
+        "api.example.com",
+        "*.example.com",
+        "a.b.example.com",
+        "_acme-challenge.example.com",
+    ]
+    .map(|text| Name::parse(text).unwrap())
+    .into()
 }
 
 const TYPES: [RecordType; 6] =
@@ -132,13 +141,18 @@ fn live_sets() -> impl Strategy<Value = Vec<LiveSet>> {
     vec((0..6_usize, 0..6_usize, vec((0..3_usize, mark()), 0..3), mark(), select(vec![1, 300, 600])), 0..7)
 }
 
-fn live_records(sets: &[LiveSet], registry: &Registry, capabilities: &Capabilities) -> Vec<(Name, LiveRecord)> {
+fn live_records(
+    sets: &[LiveSet],
+    registry: &Registry,
+    capabilities: &Capabilities,
+) -> Vec<(Name, LiveRecord)> {
     let mut records: Vec<(Name, LiveRecord)> = Vec::new();
     for (name, rtype, values, set_mark, ttl) in sets {
         let (name, rtype) = (names()[*name].clone(), TYPES[*rtype]);
         let fits = |records: &[(Name, LiveRecord)], rdata: &Rdata| {
             records.iter().filter(|(other, _)| *other == name).all(|(_, other)| {
-                other.rdata != *rdata && !capabilities.conflict((&name, &registry.domain), other.rdata.rtype(), rtype)
+                other.rdata != *rdata
+                    && !capabilities.conflict((&name, &registry.domain), other.rdata.rtype(), rtype)
             })
         };
         if records.iter().any(|(other, record)| *other == name && record.rdata.rtype() == rtype) {
@@ -199,7 +213,13 @@ fn comment(registry: &Registry, name: &Name, rtype: RecordType, mark: Mark) -> B
     marked_comment(&author, (name, rtype), &holders()[holder], "text").0
 }
 
-fn txt_value(registry: &Registry, form: &TxtForm, name: &Name, rtype: RecordType, mark: Mark) -> Option<Rdata> {
+fn txt_value(
+    registry: &Registry,
+    form: &TxtForm,
+    name: &Name,
+    rtype: RecordType,
+    mark: Mark,
+) -> Option<Rdata> {
     let (author, holder) = match mark {
         Mark::Ours(holder) => (registry.clone(), holder),
         Mark::OldOwner(holder) => (registry_like("old", None, Form::None), holder),
@@ -212,14 +232,26 @@ fn txt_value(registry: &Registry, form: &TxtForm, name: &Name, rtype: RecordType
 fn desired(capabilities: Capabilities) -> impl Strategy<Value = Desired> {
     let set = (
         (0..6_usize, 0..6_usize, vec((0..3_usize, 0..3_usize), 1..4), any::<u8>()),
-        (select(vec![1, 300, 600]), any::<bool>(), select(vec![Adoption::Never, Adoption::Identical, Adoption::Force])),
-        select(vec![None, Some("text"), Some("a longer text that may have to be cut on the way, with ünïcödé in it")]),
+        (
+            select(vec![1, 300, 600]),
+            any::<bool>(),
+            select(vec![Adoption::Never, Adoption::Identical, Adoption::Force]),
+        ),
+        select(vec![
+            None,
+            Some("text"),
+            Some("a longer text that may have to be cut on the way, with ünïcödé in it"),
+        ]),
     );
     vec(set, 0..7).prop_map(move |sets| {
         let mut desired = Desired::default();
         for ((name, rtype, values, kind), (ttl, proxied, adoption), comment) in sets {
             let (name, rtype) = (names()[name].clone(), TYPES[rtype]);
-            if desired.at(&name).iter().any(|other| capabilities.conflict((&name, &names()[0]), other.rtype, rtype)) {
+            if desired
+                .at(&name)
+                .iter()
+                .any(|other| capabilities.conflict((&name, &names()[0]), other.rtype, rtype))
+            {
                 continue;
             }
             if capabilities.default_ttl == Ttl(300) && ttl == 1 {
@@ -318,7 +350,14 @@ pub fn zone() -> zonekeeper_kernel::zone::Zone {
 
 /// Wishes, and the same wishes in another order.
 pub fn intents() -> impl Strategy<Value = (Vec<Wish>, Vec<Wish>)> {
-    let wish = (0..6_usize, 0..6_usize, vec(0..3_usize, 0..3), 0..3_usize, select(vec!["default", "team"]), 0..2_u32);
+    let wish = (
+        0..6_usize,
+        0..6_usize,
+        vec(0..3_usize, 0..3),
+        0..3_usize,
+        select(vec!["default", "team"]),
+        0..2_u32,
+    );
     let wish = wish.prop_map(|(name, rtype, values, object, namespace, ttl)| {
         let rtype = TYPES[rtype];
         let intent = Intent {
@@ -330,7 +369,8 @@ pub fn intents() -> impl Strategy<Value = (Vec<Wish>, Vec<Wish>)> {
             zone_refs: None,
             name: WantedName::Absolute(names()[name].clone()),
             rtype,
-            values: (!values.is_empty()).then(|| values.iter().map(|variant| rdata(rtype, *variant)).collect()),
+            values: (!values.is_empty())
+                .then(|| values.iter().map(|variant| rdata(rtype, *variant)).collect()),
             ttl: Some(Ttl(300 + ttl)),
             proxied: None,
             attributes: Attributes::default(),

@@ -21,8 +21,12 @@ pub struct Zone {
 impl Zone {
     pub fn new(registry: &Registry, capabilities: &Capabilities, records: Vec<(Name, LiveRecord)>) -> Self {
         let live = Live::indexed_by(registry.marker_index());
-        let mut zone =
-            Self { live, capabilities: capabilities.clone(), registry: registry.clone(), last_id: records.len() };
+        let mut zone = Self {
+            live,
+            capabilities: capabilities.clone(),
+            registry: registry.clone(),
+            last_id: records.len(),
+        };
         for (name, record) in records {
             zone.live.insert(name, record);
         }
@@ -55,7 +59,11 @@ impl Zone {
                 if other.rdata == after.rdata {
                     return Err(format!("{name} has {:?} already", after.rdata));
                 }
-                if self.capabilities.conflict((&name, &self.registry.domain), other.rdata.rtype(), after.rdata.rtype()) {
+                if self.capabilities.conflict(
+                    (&name, &self.registry.domain),
+                    other.rdata.rtype(),
+                    after.rdata.rtype(),
+                ) {
                     return Err(format!("{name}: {:?} can't stand beside {:?}", after.rdata, other.rdata));
                 }
             }

@@ -32,7 +32,10 @@ pub fn address(answer: &str, jq: Option<&str>, regex: Option<&str>) -> Result<Ip
             .ok_or_else(|| "regex finds nothing in the answer".to_owned())?,
         None => selected,
     };
-    found.trim().parse().map_err(|_| "the answer holds no IP address where jq and regex look for it".to_owned())
+    found
+        .trim()
+        .parse()
+        .map_err(|_| "the answer holds no IP address where jq and regex look for it".to_owned())
 }
 
 fn compile(expression: &str) -> Result<Regex, String> {
@@ -73,8 +76,10 @@ fn first_result(answer: &str, filter: &str) -> Result<String, String> {
     let functions = functions.filter(|function| !FORBIDDEN.contains(&function.0));
     let arena = Arena::default();
     let bad_filter = || format!("jq {filter:?} is not a filter");
-    let modules = Loader::new(definitions).load(&arena, File { code: filter, path: () }).map_err(|_| bad_filter())?;
-    let compiled = jaq_core::Compiler::default().with_funs(functions).compile(modules).map_err(|_| bad_filter())?;
+    let modules =
+        Loader::new(definitions).load(&arena, File { code: filter, path: () }).map_err(|_| bad_filter())?;
+    let compiled =
+        jaq_core::Compiler::default().with_funs(functions).compile(modules).map_err(|_| bad_filter())?;
     let context = Ctx::<data::JustLut<Val>>::new(&compiled.lut, Vars::new([]));
     match compiled.id.run((context, input)).next() {
         Some(Ok(value)) => Ok(value.to_string().trim_matches('"').to_owned()),
@@ -91,7 +96,10 @@ mod tests {
         let found = |answer, jq, regex| address(answer, jq, regex).map(|ip| ip.to_string());
         assert_eq!(found(" 192.0.2.1\n", None, None).unwrap(), "192.0.2.1");
         assert_eq!(found(r#"{"ip": "192.0.2.2"}"#, Some(".ip"), None).unwrap(), "192.0.2.2");
-        assert_eq!(found(r#"[{"a":1},{"ip":"2001:db8::1"}]"#, Some(".[] | .ip // empty"), None).unwrap(), "2001:db8::1");
+        assert_eq!(
+            found(r#"[{"a":1},{"ip":"2001:db8::1"}]"#, Some(".[] | .ip // empty"), None).unwrap(),
+            "2001:db8::1"
+        );
         assert_eq!(found("your ip: 192.0.2.3.", None, Some("([0-9.]+[0-9])")).unwrap(), "192.0.2.3");
         assert_eq!(found(r#"{"t":"ip=192.0.2.4;"}"#, Some(".t"), Some("ip=([^;]+)")).unwrap(), "192.0.2.4");
     }
@@ -104,7 +112,9 @@ mod tests {
         assert!(error("{}", Some(".ip |"), None).contains("not a filter"));
         assert!(error("<html>", Some(".ip"), None).contains("JSON"));
         assert!(error("x", None, Some("(")).contains("not a regular expression"));
-        for filter in ["env.PATH", "$ENV.PATH", "halt", "halt_error", "halt(0)", "debug", "stderr", "input_filename"] {
+        for filter in
+            ["env.PATH", "$ENV.PATH", "halt", "halt_error", "halt(0)", "debug", "stderr", "input_filename"]
+        {
             assert!(error("{}", Some(filter), None).contains("not a filter"), "{filter}");
         }
         assert!(error("{}", Some("def f: f; f"), None).contains("too long"));

@@ -5,7 +5,11 @@ mod network;
 
 use std::{net::IpAddr, str::FromStr, time::Duration};
 
-use reqwest::{Method, Url, header::{HeaderMap, HeaderName, HeaderValue}, redirect::Policy};
+use reqwest::{
+    Method, Url,
+    header::{HeaderMap, HeaderName, HeaderValue},
+    redirect::Policy,
+};
 use zonekeeper_api::{AddressFamily, AddressSourceSpec, HttpMethod, HttpSource};
 
 pub use network::Reachable;
@@ -51,16 +55,21 @@ pub async fn addresses(
     if found.is_empty() { Err(errors.join("; ")) } else { Ok(found) }
 }
 
-async fn ask(source: &HttpSource, secret_headers: SecretHeaders, reachable: &Reachable) -> Result<IpAddr, String> {
+async fn ask(
+    source: &HttpSource,
+    secret_headers: SecretHeaders,
+    reachable: &Reachable,
+) -> Result<IpAddr, String> {
     let url = Url::parse(&source.url).map_err(|error| format!("is not a URL: {error}"))?;
     check(&url, reachable)?;
     let client = client(reachable).map_err(|error| error.to_string())?;
     let mut headers = HeaderMap::new();
     let declared = source.headers.iter().map(|(name, value)| (name.clone(), value.clone()));
     for (name, value) in declared.chain(secret_headers) {
-        let name = HeaderName::from_str(&name).map_err(|_| format!("header {name:?} is not a header name"))?;
-        let mut value =
-            HeaderValue::from_str(value.trim()).map_err(|_| format!("the value of header {name} can't be sent"))?;
+        let name =
+            HeaderName::from_str(&name).map_err(|_| format!("header {name:?} is not a header name"))?;
+        let mut value = HeaderValue::from_str(value.trim())
+            .map_err(|_| format!("the value of header {name} can't be sent"))?;
         value.set_sensitive(true);
         headers.insert(name, value);
     }

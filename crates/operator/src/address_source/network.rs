@@ -29,7 +29,8 @@ impl Resolve for Reachable {
         let reachable = self.clone();
         Box::pin(async move {
             let found: Vec<SocketAddr> = tokio::net::lookup_host((name.as_str(), 0)).await?.collect();
-            let open: Vec<SocketAddr> = found.iter().copied().filter(|at| reachable.permits(at.ip())).collect();
+            let open: Vec<SocketAddr> =
+                found.iter().copied().filter(|at| reachable.permits(at.ip())).collect();
             match (found.is_empty(), open.is_empty()) {
                 (false, true) => Err(refusal(name.as_str()).into()),
                 (_, _) => Ok(Box::new(open.into_iter()) as Addrs),
@@ -101,10 +102,30 @@ mod tests {
     fn nothing_inside_is_reachable_in_any_spelling() {
         let reachable = Reachable::default();
         for address in [
-            "127.0.0.1", "0.0.0.0", "10.1.2.3", "172.16.0.1", "172.31.255.255", "192.168.1.1", "169.254.169.254",
-            "100.64.0.1", "198.18.0.1", "224.0.0.1", "255.255.255.255", "::", "::1", "::ffff:127.0.0.1",
-            "::ffff:169.254.169.254", "::127.0.0.1", "64:ff9b::7f00:1", "64:ff9b::a9fe:a9fe", "2002:7f00:1::",
-            "fe80::1", "fc00::1", "fd12::1", "ff02::1", "2001:db8::1",
+            "127.0.0.1",
+            "0.0.0.0",
+            "10.1.2.3",
+            "172.16.0.1",
+            "172.31.255.255",
+            "192.168.1.1",
+            "169.254.169.254",
+            "100.64.0.1",
+            "198.18.0.1",
+            "224.0.0.1",
+            "255.255.255.255",
+            "::",
+            "::1",
+            "::ffff:127.0.0.1",
+            "::ffff:169.254.169.254",
+            "::127.0.0.1",
+            "64:ff9b::7f00:1",
+            "64:ff9b::a9fe:a9fe",
+            "2002:7f00:1::",
+            "fe80::1",
+            "fc00::1",
+            "fd12::1",
+            "ff02::1",
+            "2001:db8::1",
         ] {
             assert!(!reachable.permits(address.parse().unwrap()), "{address}");
         }

@@ -7,7 +7,7 @@ use clap::Args;
 use zonekeeper_kernel::render;
 
 use crate::{
-    commands::{Ending, options::FolderOptions, progress::Bar},
+    commands::{Ending, options::FolderOptions, progress::Bar, say},
     report::shown_line,
     session::{Report, Serving, Session},
 };
@@ -37,16 +37,19 @@ impl Apply {
             let planned = session.plan().await;
             let found = planned.hash();
             if found != *expected {
-                print!("{}", planned.text());
-                bail!("the plan has changed: its hash is {found}, not {expected}; run zonekeeper plan again, nothing was applied");
+                say::result(planned.text());
+                bail!(
+                    "the plan has changed: its hash is {found}, not {expected}; run zonekeeper plan again, nothing was applied"
+                );
             }
             total = Some(planned.zones.iter().map(|zone| zone.shown().len()).sum());
-            approved = planned.zones.iter().map(|zone| (zone.key.clone(), zone.verdict().hash.clone())).collect();
+            approved =
+                planned.zones.iter().map(|zone| (zone.key.clone(), zone.verdict().hash.clone())).collect();
         }
         let bar = Bar::new(total);
         let report = session.apply(&approved, &|zone, done| bar.set(zone, done)).await;
         drop(bar);
-        print!("{}", applied(&report));
+        say::result(applied(&report));
         Ok(match (report.has_errors(), report.has_held()) {
             (true, _) => Ending::Failed,
             (false, true) => Ending::Pending,
@@ -90,7 +93,10 @@ fn applied(report: &Report) -> String {
         }
     }
     for (_, rejection) in report.rejections() {
-        text.push_str(&format!("rejected: {}: {}: {}\n", rejection.holder, rejection.reason, rejection.message));
+        text.push_str(&format!(
+            "rejected: {}: {}: {}\n",
+            rejection.holder, rejection.reason, rejection.message
+        ));
     }
     if report.has_held() {
         text.push_str("held changes go with: zonekeeper plan, then zonekeeper apply --plan-hash HASH\n");

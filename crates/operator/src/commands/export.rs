@@ -12,7 +12,7 @@ use zonekeeper_kernel::{
 };
 
 use crate::{
-    commands::{Ending, options::FolderOptions},
+    commands::{Ending, options::FolderOptions, say},
     declare,
     session::{OpenZone, Serving, Session},
 };
@@ -43,10 +43,13 @@ impl Export {
         let (lines, left_out) = servable(lines, &domain);
         notes.extend(left_out.into_iter().map(|line| {
             let (name, rtype) = (line.name, line.rdata.rtype());
-            format!("{name} {rtype} {} is left out: a zone file can't hold it beside other records", line.rdata)
+            format!(
+                "{name} {rtype} {} is left out: a zone file can't hold it beside other records",
+                line.rdata
+            )
         }));
-        print!("{}", zonefile::print(&domain, lines, AUTOMATIC));
-        notes.iter().for_each(|note| eprintln!("note: {note}"));
+        say::result(zonefile::print(&domain, lines, AUTOMATIC));
+        notes.iter().for_each(|note| say::aside(format_args!("note: {note}")));
         Ok(Ending::Done)
     }
 
@@ -83,7 +86,9 @@ impl Session {
         match report {
             Some(report) => {
                 let rejected = report.rejections().map(|(_, rejection)| rejection);
-                notes.extend(rejected.map(|rejection| format!("{}: {}: {}", rejection.holder, rejection.reason, rejection.message)));
+                notes.extend(rejected.map(|rejection| {
+                    format!("{}: {}: {}", rejection.holder, rejection.reason, rejection.message)
+                }));
                 let planned = report.zones.iter().filter(|report| report.key == zone.zone.key);
                 let changes = planned.flat_map(|report| report.verdict().cleared.changes());
                 let records = changes.flat_map(|change| &change.edits).filter_map(|edit| edit.after());
@@ -106,7 +111,8 @@ impl Session {
             }
         }
         let has_own_servers =
-            lines.iter().filter(|line| line.name == *domain && line.rdata.rtype() == RecordType::NS).count() > 0;
+            lines.iter().filter(|line| line.name == *domain && line.rdata.rtype() == RecordType::NS).count()
+                > 0;
         if !has_own_servers {
             let (servers, unreachable) = name_server_lines(zone, &lines)?;
             lines.extend(servers);
@@ -125,7 +131,8 @@ fn authority_lines(zone: &OpenZone) -> anyhow::Result<Vec<Line>> {
     let authority = declare::authority(&zone.declared.object)?;
     let servers = name_servers(zone)?;
     let primary = servers.first().unwrap_or(&authority.primary);
-    let numbers = [1, authority.refresh, authority.retry, authority.expire, authority.minimum].map(|n| n.to_string());
+    let numbers =
+        [1, authority.refresh, authority.retry, authority.expire, authority.minimum].map(|n| n.to_string());
     let soa = format!("{} {} {}", primary.to_fqdn(), authority.mailbox.to_fqdn(), numbers.join(" "));
     Ok(vec![Line {
         name: zone.zone.domain.clone(),
@@ -142,8 +149,9 @@ fn name_server_lines(zone: &OpenZone, lines: &[Line]) -> anyhow::Result<(Vec<Lin
         let is_address = |line: &Line| matches!(line.rdata.rtype(), RecordType::A | RecordType::AAAA);
         lines.iter().any(|line| line.name == *server && is_address(line))
     };
-    let (mut reachable, unreachable): (Vec<Name>, Vec<Name>) =
-        name_servers(zone)?.into_iter().partition(|server| !server.is_within(&zone.zone.domain) || has_address(server));
+    let (mut reachable, unreachable): (Vec<Name>, Vec<Name>) = name_servers(zone)?
+        .into_iter()
+        .partition(|server| !server.is_within(&zone.zone.domain) || has_address(server));
     if reachable.is_empty() {
         reachable.push(Name::parse("localhost")?);
     }
@@ -169,10 +177,13 @@ fn servable(lines: Vec<Line>, domain: &Name) -> (Vec<Line>, Vec<Line>) {
     let is_shared = |line: &Line| {
         line.rdata.rtype() == RecordType::CNAME
             && (line.name == *domain
-                || lines.iter().any(|other| other.name == line.name && other.rdata.rtype() != RecordType::CNAME))
+                || lines
+                    .iter()
+                    .any(|other| other.name == line.name && other.rdata.rtype() != RecordType::CNAME))
     };
     let shared: Vec<bool> = lines.iter().map(is_shared).collect();
-    let (left_out, kept): (Vec<_>, Vec<_>) = lines.iter().cloned().zip(shared).partition(|(_, is_shared)| *is_shared);
+    let (left_out, kept): (Vec<_>, Vec<_>) =
+        lines.iter().cloned().zip(shared).partition(|(_, is_shared)| *is_shared);
     let lines = |pairs: Vec<(Line, bool)>| pairs.into_iter().map(|(line, _)| line).collect();
     (lines(kept), lines(left_out))
 }

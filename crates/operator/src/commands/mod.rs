@@ -5,6 +5,7 @@ mod export;
 mod options;
 mod plan;
 mod progress;
+pub mod say;
 mod up;
 
 use std::process::ExitCode;
@@ -55,7 +56,7 @@ impl Cli {
             Command::Apply(apply) => apply.run().await,
             Command::Export(export) => export.run().await,
             Command::Crds => {
-                print!("{}", zonekeeper_api::crds_yaml());
+                say::result(zonekeeper_api::crds_yaml());
                 Ok(Ending::Done)
             }
         }

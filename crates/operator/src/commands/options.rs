@@ -8,6 +8,7 @@ use ipnet::IpNet;
 
 use crate::{
     address_source::Reachable,
+    commands::say,
     folder::{self, Folder, Problem},
     session::{Options, Serving, Session},
     zone::Waiting,
@@ -38,8 +39,8 @@ impl FolderOptions {
         let marker_key = match &self.marker_key_file {
             None => None,
             Some(file) => {
-                let mut key =
-                    std::fs::read(file).with_context(|| format!("reading the marker key from {}", file.display()))?;
+                let mut key = std::fs::read(file)
+                    .with_context(|| format!("reading the marker key from {}", file.display()))?;
                 if key.ends_with(b"\n") {
                     key.pop();
                 }
@@ -49,6 +50,10 @@ impl FolderOptions {
                 Some(key)
             }
         };
+        let is_odd = |letter: char| letter.is_whitespace() || matches!(letter, '"' | ',' | '=');
+        if self.owner_id.as_ref().is_some_and(|id| id.contains(is_odd)) {
+            bail!("--owner-id holds a space, a quote, a comma or an equals sign; markers can't carry that");
+        }
         let token = ["CLOUDFLARE_API_TOKEN", "CF_API_TOKEN"]
             .into_iter()
             .find_map(|name| std::env::var(name).ok().filter(|token| !token.trim().is_empty()));
@@ -72,9 +77,11 @@ impl FolderOptions {
         };
         let folder = read(path)?;
         for note in &folder.notes {
-            eprintln!("note: {note}");
+            say::aside(format_args!("note: {note}"));
         }
-        Session::open(folder, self.read(serving)?).await.map_err(|problems| anyhow::anyhow!(listed(&problems)))
+        Session::open(folder, self.read(serving)?)
+            .await
+            .map_err(|problems| anyhow::anyhow!(listed(&problems)))
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use crate::{
-    commands::{Ending, options::FolderOptions, progress::spinner},
+    commands::{Ending, options::FolderOptions, progress::spinner, say},
     session::Serving,
 };
 
@@ -39,13 +39,15 @@ impl Plan {
         let report = session.plan().await;
         drop(reading);
         match self.output {
-            Output::Json => println!("{}", serde_json::to_string_pretty(&report.json())?),
-            Output::Markdown => print!("{}", report.markdown()),
+            Output::Json => say::line(serde_json::to_string_pretty(&report.json())?),
+            Output::Markdown => say::result(report.markdown()),
             Output::Text => {
-                print!("{}", report.text());
+                say::result(report.text());
                 if report.has_changes() {
-                    let folder = self.folder.as_deref().unwrap_or(std::path::Path::new("DIR")).display().to_string();
-                    println!("plan {}: zonekeeper apply -f {folder} --plan-hash {}", report.hash(), report.hash());
+                    let folder =
+                        self.folder.as_deref().unwrap_or(std::path::Path::new("DIR")).display().to_string();
+                    let hash = report.hash();
+                    say::line(format_args!("plan {hash}: zonekeeper apply -f {folder} --plan-hash {hash}"));
                 }
             }
         }

@@ -35,6 +35,7 @@ struct Delayed {
 /// Something of unknown length.
 pub fn spinner(what: &'static str) -> Spinner {
     let bar = ProgressBar::hidden();
+    bar.set_style(style("{spinner} {msg}"));
     bar.set_message(what);
     Spinner { _delayed: Delayed::new(bar) }
 }

@@ -16,7 +16,11 @@ use tokio::{
 use zonekeeper_kernel::{record::Ttl, render};
 
 use crate::{
-    commands::{Ending, options::{FolderOptions, listed, read}},
+    commands::{
+        Ending,
+        options::{FolderOptions, listed, read},
+        say,
+    },
     report::shown_line,
     session::{Report, Serving, Session},
 };
@@ -57,7 +61,7 @@ impl Up {
         greet(&session);
         let mut keeper = Keeper { session: &mut session, standing: BTreeSet::new() };
         let report = keeper.pass().await;
-        println!("{}", table(keeper.session, &report));
+        say::line(table(keeper.session, &report));
         loop {
             let due = keeper.session.due().unwrap_or_else(|| Instant::now() + IDLE);
             tokio::select! {
@@ -68,12 +72,12 @@ impl Up {
                             Ok(()) => {
                                 let report = keeper.pass().await;
                                 if report.zones.iter().any(|zone| !zone.pass.applied.is_empty()) {
-                                    println!("{}", table(keeper.session, &report));
+                                    say::line(table(keeper.session, &report));
                                 }
                             }
-                            Err(problems) => eprintln!("{}\nthe folder is not applied; what was served stays", listed(&problems)),
+                            Err(problems) => refuse(&listed(&problems)),
                         },
-                        Err(error) => eprintln!("{error}\nthe folder is not applied; what was served stays"),
+                        Err(error) => refuse(&error.to_string()),
                     }
                 }
                 () = sleep_until(due) => {
@@ -99,12 +103,12 @@ impl Keeper<'_> {
         self.session.reschedule(&report);
         for zone in &report.zones {
             for change in &zone.pass.applied {
-                println!("{}   [{}]", render::line(change, &zone.domain), zone.domain);
+                say::line(format_args!("{}   [{}]", render::line(change, &zone.domain), zone.domain));
             }
         }
         let standing: BTreeSet<String> = standing(&report).into_iter().collect();
         for line in standing.difference(&self.standing) {
-            if line.starts_with('!') { eprintln!("{line}") } else { println!("{line}") }
+            if line.starts_with('!') { say::aside(line) } else { say::line(line) }
         }
         self.standing = standing;
         report
@@ -150,6 +154,10 @@ async fn ended() {
     }
 }
 
+fn refuse(problems: &str) {
+    say::aside(format_args!("{problems}\nthe folder is not applied; what was served stays"));
+}
+
 fn greet(session: &Session) {
     for address in session.listening() {
         let domain = session.zones().first().map(|zone| zone.zone.domain.to_string()).unwrap_or_default();
@@ -159,7 +167,8 @@ fn greet(session: &Session) {
             .iter()
             .find_map(|declared| declared.object.spec.name.clone())
             .unwrap_or(domain);
-        println!("answering on {address}; ask it: dig @{} -p {} {example}", address.ip(), address.port());
+        let (ip, port) = (address.ip(), address.port());
+        say::line(format_args!("answering on {address}; ask it: dig @{ip} -p {port} {example}"));
     }
 }
 
@@ -176,7 +185,11 @@ fn standing(report: &Report) -> Vec<String> {
             lines.push(format!("! {line}   {}: {}", failure.error.reason(), failure.error));
         }
         for change in &zone.plan().drift {
-            lines.push(format!("! drift, reported only: {}   [{}]", render::line(change, &zone.domain), zone.domain));
+            lines.push(format!(
+                "! drift, reported only: {}   [{}]",
+                render::line(change, &zone.domain),
+                zone.domain
+            ));
         }
         for shown in zone.shown().iter().filter(|shown| shown.held.is_some()) {
             lines.push(format!("{}   [{}]", shown_line(shown, &zone.domain), zone.domain));
@@ -193,7 +206,9 @@ fn table(session: &Session, report: &Report) -> String {
     let mut rows = vec![["NAME", "TYPE", "TTL", "VALUE", "STATE"].map(str::to_owned)];
     for (zone, report) in session.zones().iter().zip(&report.zones) {
         let Ok(worker) = &zone.worker else { continue };
-        let is_waiting = |name: &zonekeeper_kernel::name::Name| report.shown().iter().any(|shown| shown.change.name == *name);
+        let is_waiting = |name: &zonekeeper_kernel::name::Name| {
+            report.shown().iter().any(|shown| shown.change.name == *name)
+        };
         for (name, records) in worker.cache().live().iter() {
             for record in records {
                 let ttl = if record.ttl == Ttl::AUTOMATIC { "auto".into() } else { record.ttl.0.to_string() };
@@ -212,7 +227,8 @@ fn table(session: &Session, report: &Report) -> String {
         }
     }
     let line = |row: &[String; 5]| {
-        let cells: Vec<String> = row.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}")).collect();
+        let cells: Vec<String> =
+            row.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}")).collect();
         cells.join("  ").trim_end().to_owned()
     };
     let mut lines: Vec<String> = rows.iter().map(line).collect();
@@ -223,5 +239,9 @@ fn table(session: &Session, report: &Report) -> String {
 }
 
 fn shortened(text: &str) -> String {
-    if text.chars().count() <= 60 { text.to_owned() } else { text.chars().take(57).chain("...".chars()).collect() }
+    if text.chars().count() <= 60 {
+        text.to_owned()
+    } else {
+        text.chars().take(57).chain("...".chars()).collect()
+    }
 }

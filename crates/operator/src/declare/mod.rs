@@ -8,11 +8,11 @@ pub use zone::{authority, limits, rules, zone, zone_key};
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector as ApiSelector;
 use zonekeeper_api::{NamespaceSelection, NamespacesFrom};
-pub use zonekeeper_sources::BadField;
 use zonekeeper_kernel::{
     pattern::Pattern,
     zone::{LabelSelector, Namespaces, Requirement},
 };
+pub use zonekeeper_sources::BadField;
 
 /// Namespaces by rule, in the kernel's terms.
 pub fn namespaces(selection: &NamespaceSelection) -> Namespaces {

@@ -8,11 +8,7 @@ use zonekeeper_api::{DNSProvider, RegistryType};
 use zonekeeper_kernel::{
     holder::OwnerId,
     marker::{
-        Form, Registry,
-        comment::CommentForm,
-        crypto::EncryptionKey,
-        key::MarkerKeys,
-        txt::TxtForm,
+        Form, Registry, comment::CommentForm, crypto::EncryptionKey, key::MarkerKeys, txt::TxtForm,
         txt_names::TxtNames,
     },
     name::Name,
@@ -67,7 +63,10 @@ pub enum Backend {
 }
 
 /// Reads a DNSProvider and its secrets.
-pub fn provider_settings(object: &DNSProvider, credentials: &dyn Credentials) -> Result<ProviderSettings, BadField> {
+pub fn provider_settings(
+    object: &DNSProvider,
+    credentials: &dyn Credentials,
+) -> Result<ProviderSettings, BadField> {
     let spec = &object.spec;
     let backend = backend(object, credentials)?;
     let registry = &spec.registry;
@@ -77,7 +76,8 @@ pub fn provider_settings(object: &DNSProvider, credentials: &dyn Credentials) ->
         Backend::Builtin { .. } => RegistryType::None,
     });
     if registry_type == RegistryType::None && !is_builtin {
-        let message = "None is refused without a cluster: nothing would remember what is ours; use Comment or TXT";
+        let message =
+            "None is refused without a cluster: nothing would remember what is ours; use Comment or TXT";
         return Err(BadField::new("spec.registry.type", message));
     }
     let owner = registry.owner_id.clone().filter(|id| !id.is_empty()).or_else(|| credentials.default_owner());
@@ -139,10 +139,9 @@ impl ProviderSettings {
 fn backend(object: &DNSProvider, credentials: &dyn Credentials) -> Result<Backend, BadField> {
     let spec = &object.spec;
     if let Some(builtin) = &spec.builtin {
-        let listen = builtin
-            .listen
-            .parse()
-            .map_err(|_| BadField::new("spec.builtin.listen", format!("{:?} is no address:port", builtin.listen)))?;
+        let listen = builtin.listen.parse().map_err(|_| {
+            BadField::new("spec.builtin.listen", format!("{:?} is no address:port", builtin.listen))
+        })?;
         let peer = |(index, text): (usize, &String)| {
             text.parse::<TransferPeer>()
                 .map_err(|error| BadField::new(format!("spec.builtin.allowTransfer[{index}]"), error))
@@ -152,7 +151,8 @@ fn backend(object: &DNSProvider, credentials: &dyn Credentials) -> Result<Backen
     }
     if let Some(declared) = &spec.cloudflare {
         let reference = &declared.api_token_secret_ref;
-        let from_secret = |key: &str| credentials.secret(reference.namespace.as_deref(), &reference.name, key);
+        let from_secret =
+            |key: &str| credentials.secret(reference.namespace.as_deref(), &reference.name, key);
         let token = from_secret(&reference.key)
             .or_else(|| if reference.key == "apiToken" { from_secret("apiKey") } else { None })
             .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
@@ -185,7 +185,9 @@ fn txt_form(object: &DNSProvider, credentials: &dyn Credentials) -> Result<TxtFo
         Some(reference) => {
             let key = credentials
                 .secret(reference.namespace.as_deref(), &reference.name, &reference.key)
-                .ok_or_else(|| BadField::new(field, format!("no Secret {} with key {}", reference.name, reference.key)))?;
+                .ok_or_else(|| {
+                    BadField::new(field, format!("no Secret {} with key {}", reference.name, reference.key))
+                })?;
             let key = if key.len() == 32 { &*key } else { key.trim_ascii_end() };
             Some(EncryptionKey::new(key).map_err(|error| BadField::new(field, error))?)
         }

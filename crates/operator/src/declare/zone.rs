@@ -1,7 +1,9 @@
 //! A DNSZone in the kernel's terms.
 
 use kube::ResourceExt;
-use zonekeeper_api::{DNSZone, Drift as ApiDrift, Policy as ApiPolicy, PruneMode as ApiPruneMode, Selection as ApiSelection};
+use zonekeeper_api::{
+    DNSZone, Drift as ApiDrift, Policy as ApiPolicy, PruneMode as ApiPruneMode, Selection as ApiSelection,
+};
 use zonekeeper_kernel::{
     guard::Limits,
     name::Name,
@@ -31,7 +33,11 @@ pub fn zone(object: &DNSZone, provider: &str) -> Result<Zone, BadField> {
         grants.push(Grant {
             namespaces: namespaces(&grant.namespaces),
             names: grant.names.as_deref().map(|names| patterns(&field("names"), names)).transpose()?,
-            types: grant.types.as_deref().map(|types| types.iter().map(|text| rtype(&field("types"), text)).collect()).transpose()?,
+            types: grant
+                .types
+                .as_deref()
+                .map(|types| types.iter().map(|text| rtype(&field("types"), text)).collect())
+                .transpose()?,
             share: if grant.share { Sharing::Shared } else { Sharing::Exclusive },
             adoption: adoption(grant.adoption),
         });
@@ -58,7 +64,11 @@ pub fn rules(object: &DNSZone) -> Result<Rules, BadField> {
     let mut ignore = Vec::new();
     for (index, entry) in spec.prune.ignore.iter().enumerate() {
         let field = |name: &str| format!("spec.prune.ignore[{index}].{name}");
-        let name = entry.name.as_ref().map(|name| patterns(&field("name"), std::slice::from_ref(name))).transpose()?;
+        let name = entry
+            .name
+            .as_ref()
+            .map(|name| patterns(&field("name"), std::slice::from_ref(name)))
+            .transpose()?;
         ignore.push(Ignore {
             name: name.and_then(|mut patterns| patterns.pop()),
             rtype: entry.rtype.as_ref().map(|text| rtype(&field("type"), text)).transpose()?,

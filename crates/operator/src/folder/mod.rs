@@ -84,7 +84,8 @@ pub fn read(path: &Path) -> Result<Folder, Problems> {
         Err(error) => reader.problem(path, 0, String::new(), format!("can't be read: {error}")),
     }
     if reader.documents == 0 && reader.problems.is_empty() {
-        let message = "holds no manifest; add .yaml, .yml or .json files with zonekeeper.dev objects".to_owned();
+        let message =
+            "holds no manifest; add .yaml, .yml or .json files with zonekeeper.dev objects".to_owned();
         reader.problem(path, 0, String::new(), message);
     }
     if reader.problems.is_empty() { Ok(reader.folder) } else { Err(Problems(reader.problems)) }
@@ -138,7 +139,9 @@ impl Reader {
             Err(error) => return self.problem(file, 0, String::new(), format!("can't be read: {error}")),
         };
         match serde_saphyr::from_multiple::<Option<Node>>(&text) {
-            Ok(nodes) => nodes.into_iter().flatten().for_each(|node| self.read_document(file, &node.without_nulls())),
+            Ok(nodes) => {
+                nodes.into_iter().flatten().for_each(|node| self.read_document(file, &node.without_nulls()))
+            }
             Err(error) => {
                 let line = error.location().map_or(0, |location| location.line());
                 let message = error.to_string();
@@ -163,7 +166,12 @@ impl Reader {
             ("", "Namespace") => self.read_namespace(file, node),
             (GROUP, _) if version != API_VERSION => {
                 let message = format!("{version:?} is not served; use {API_VERSION}");
-                self.problem(file, node.line_of(&[Step::Field("apiVersion".into())]), "apiVersion".into(), message);
+                self.problem(
+                    file,
+                    node.line_of(&[Step::Field("apiVersion".into())]),
+                    "apiVersion".into(),
+                    message,
+                );
             }
             (GROUP, _) => self.read_ours(file, node, kind),
             (_, _) => {
@@ -243,12 +251,26 @@ impl Reader {
             self.problem(file, line, "metadata.name".into(), "is missing".into());
             return None;
         }
+        if !is_object_name(&identity.2) {
+            let message = format!("{:?} is no name of an object; use a-z, 0-9, - and .", identity.2);
+            self.problem(file, line, "metadata.name".into(), message);
+            return None;
+        }
+        if !identity.1.is_empty() && (!is_object_name(&identity.1) || identity.1.contains('.')) {
+            let message = format!("{:?} is no name of a namespace; use a-z, 0-9 and -", identity.1);
+            self.problem(file, line, "metadata.namespace".into(), message);
+            return None;
+        }
         let place = Place { file: file.to_owned(), line: node.line };
         if let Some(first) = self.seen.get(&identity) {
             let message = format!(
                 "{} {} is declared a second time; the first is at {first}",
                 identity.0,
-                if identity.1.is_empty() { identity.2.clone() } else { format!("{}/{}", identity.1, identity.2) }
+                if identity.1.is_empty() {
+                    identity.2.clone()
+                } else {
+                    format!("{}/{}", identity.1, identity.2)
+                }
             );
             self.problem(file, line, "metadata.name".into(), message);
             return None;
@@ -311,7 +333,10 @@ impl Folder {
     /// A Secret by reference; without a namespace, by name alone.
     pub fn secret(&self, namespace: Option<&str>, name: &str) -> Option<&Secret> {
         let matches = |(key, _): &(&(String, String), &Secret)| {
-            key.1 == name && namespace.is_none_or(|namespace| key.0 == namespace || (key.0.is_empty() && namespace == "default"))
+            key.1 == name
+                && namespace.is_none_or(|namespace| {
+                    key.0 == namespace || (key.0.is_empty() && namespace == "default")
+                })
         };
         self.secrets.iter().find(matches).map(|(_, secret)| secret)
     }
@@ -369,6 +394,18 @@ impl fmt::Display for Problems {
         let lines: Vec<String> = self.0.iter().map(Problem::to_string).collect();
         formatter.write_str(&lines.join("\n"))
     }
+}
+
+/// As an API server checks it (RFC 1123); markers and hashes are made of these names.
+fn is_object_name(text: &str) -> bool {
+    let is_edge = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    let is_label = |label: &str| {
+        let bytes = label.as_bytes();
+        bytes.first().is_some_and(is_edge)
+            && bytes.last().is_some_and(is_edge)
+            && bytes.iter().all(|byte| is_edge(byte) || *byte == b'-')
+    };
+    text.len() <= 253 && text.split('.').all(is_label)
 }
 
 /// Without a cluster the token may come from the environment, so its Secret need not be named.

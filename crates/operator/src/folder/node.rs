@@ -78,11 +78,13 @@ impl Node {
     pub fn line_of(&self, path: &[Step]) -> u64 {
         let Some((step, rest)) = path.split_first() else { return self.line };
         match (step, &self.tree) {
-            (Step::Field(name), Tree::Mapping(entries)) => match entries.iter().find(|(key, _)| key.text == *name) {
-                Some((key, _)) if rest.is_empty() => key.line,
-                Some((_, node)) => node.line_of(rest),
-                None => self.line,
-            },
+            (Step::Field(name), Tree::Mapping(entries)) => {
+                match entries.iter().find(|(key, _)| key.text == *name) {
+                    Some((key, _)) if rest.is_empty() => key.line,
+                    Some((_, node)) => node.line_of(rest),
+                    None => self.line,
+                }
+            }
             (Step::Index(index), Tree::Sequence(nodes)) => {
                 nodes.get(*index).map_or(self.line, |node| node.line_of(rest))
             }

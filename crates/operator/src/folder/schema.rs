@@ -111,7 +111,8 @@ impl Walk<'_> {
             let field = properties.and_then(|properties| properties.get(&key.text));
             self.path.push(Step::Field(key.text.clone()));
             match field {
-                _ if is_root && matches!(key.text.as_str(), "apiVersion" | "kind" | "metadata" | "status") => {}
+                _ if is_root
+                    && matches!(key.text.as_str(), "apiVersion" | "kind" | "metadata" | "status") => {}
                 Some(schema) => self.check(node, schema),
                 None if additional.is_object() => self.check(node, additional),
                 None if is_open => {}

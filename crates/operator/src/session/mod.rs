@@ -15,11 +15,7 @@ use zonekeeper_kernel::{
     reason::Rejection,
     zone::ZoneKey,
 };
-use zonekeeper_providers::{
-    Provider, ProviderError,
-    builtin::Builtin,
-    cloudflare::budget::Budgets,
-};
+use zonekeeper_providers::{Provider, ProviderError, builtin::Builtin, cloudflare::budget::Budgets};
 
 use crate::{
     address_source::Reachable,
@@ -80,6 +76,8 @@ struct OpenProvider {
     spec: zonekeeper_api::DNSProviderSpec,
     provider: Arc<dyn Provider>,
     builtin: Option<Builtin>,
+    /// Whether the folder's latest version opened it anew.
+    is_new: bool,
 }
 
 /// A zone of the folder, and its worker where the provider has it.
@@ -198,8 +196,9 @@ impl Session {
                 let key = &zone.zone.key;
                 let approval = approved.get(key).map_or(Approval::None, |hash| Approval::Held(hash.clone()));
                 let done = |count| progress(key, count);
-                let passed =
-                    worker.pass(&resolved.desired, &resolved.evidence, &approval, self.options.waiting, &done).await;
+                let passed = worker
+                    .pass(&resolved.desired, &resolved.evidence, &approval, self.options.waiting, &done)
+                    .await;
                 match passed {
                     Ok(pass) => report.pass = pass,
                     Err(error) => report.error = Some(error),
@@ -226,7 +225,8 @@ impl Session {
 
     /// When something must be looked at again by itself.
     pub fn due(&self) -> Option<Instant> {
-        let zones = self.zones.iter().filter(|zone| !zone.is_builtin || zone.worker.is_err()).map(|zone| zone.due);
+        let zones =
+            self.zones.iter().filter(|zone| !zone.is_builtin || zone.worker.is_err()).map(|zone| zone.due);
         zones.chain(self.answers.due(&self.folder)).min()
     }
 

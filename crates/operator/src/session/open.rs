@@ -14,9 +14,13 @@ use zonekeeper_kernel::{
     holder::Holder,
     rdata::RecordType,
     reason::{Reason, Rejection},
-    zone::{Namespaces, Zone},
+    zone::{Namespaces, Zone, ZoneKey},
 };
-use zonekeeper_providers::{ProviderError, builtin::Builtin, cloudflare::{self, Cloudflare}};
+use zonekeeper_providers::{
+    ProviderError,
+    builtin::Builtin,
+    cloudflare::{self, Cloudflare},
+};
 
 use crate::{
     declare::{self, Backend, BadField, ProviderSettings, provider_settings},
@@ -24,6 +28,13 @@ use crate::{
     session::{FolderCredentials, OpenProvider, OpenZone, Serving, Session},
     zone::{Settings, Waiting, ZoneWorker},
 };
+
+/// Whether the folder's Secrets are those that a provider was opened with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Secrets {
+    Unchanged,
+    Changed,
+}
 
 impl Session {
     /// Works on a new version of the folder from now on; on problems the old one stays.
@@ -33,9 +44,9 @@ impl Session {
             folder.providers.push(Declared { object: builtin_provider(), place });
         }
         let settings = self.check(&folder)?;
-        let (zones, duplicates) = zones_by_provider(&folder)?;
+        let (zones, mut duplicates) = zones_by_provider(&folder)?;
         self.open_providers(&folder, settings).await?;
-        self.open_zones(zones).await;
+        duplicates.extend(self.open_zones(zones).await);
         self.duplicates = duplicates;
         self.answers.expire_failures();
         self.folder = folder;
@@ -49,7 +60,9 @@ impl Session {
             zone.due = now + zone.interval();
             match (&mut zone.worker, self.providers.get(&zone.provider)) {
                 (Ok(worker), _) => worker.scan(),
-                (Err(_), Some(open)) => zone.worker = open_zone(open, &zone.declared.object, &zone.zone, None).await,
+                (Err(_), Some(open)) => {
+                    zone.worker = open_zone(open, &zone.declared.object, &zone.zone, None).await
+                }
                 (Err(_), None) => {}
             }
         }
@@ -68,14 +81,18 @@ impl Session {
         }
         if folder.providers.is_empty() {
             problems.push(Problem {
-                place: folder.zones.first().map_or(Place { file: ".".into(), line: 0 }, |zone| zone.place.clone()),
+                place: folder
+                    .zones
+                    .first()
+                    .map_or(Place { file: ".".into(), line: 0 }, |zone| zone.place.clone()),
                 field: String::new(),
                 message: "the folder declares no DNSProvider; add one with spec.cloudflare".into(),
             });
         }
         for declared in &folder.record_sets {
             if declared.object.spec.deletion_policy == DeletionPolicy::Retain {
-                let message = "Retain is refused without a cluster: nothing would remember it; remove the field";
+                let message =
+                    "Retain is refused without a cluster: nothing would remember it; remove the field";
                 let bad = BadField { field: "spec.deletionPolicy".into(), message: message.into() };
                 problems.push(problem(&declared.place, bad));
             }
@@ -93,7 +110,10 @@ impl Session {
         for declared in &folder.providers {
             let name = declared.object.name_any();
             let Some(settings) = settings.get(&name) else { continue };
-            match self.open_provider(&declared.object, settings).await {
+            // The built-in server has none.
+            let is_same = settings.is_builtin() || folder.secrets == self.folder.secrets;
+            let secrets = if is_same { Secrets::Unchanged } else { Secrets::Changed };
+            match self.open_provider(&declared.object, settings, secrets).await {
                 Ok(provider) => drop(open.insert(name, provider)),
                 Err(error) => problems.push(Problem {
                     place: declared.place.clone(),
@@ -113,15 +133,16 @@ impl Session {
         &mut self,
         object: &DNSProvider,
         settings: &ProviderSettings,
+        secrets: Secrets,
     ) -> Result<OpenProvider, ProviderError> {
         let kept = self.providers.get(&settings.name).filter(|open| open.spec == object.spec);
-        let is_builtin = settings.is_builtin();
-        if let Some(open) = kept.filter(|_| is_builtin) {
+        if let (Some(open), Secrets::Unchanged) = (kept, secrets) {
             return Ok(OpenProvider {
                 settings: settings.clone(),
                 spec: open.spec.clone(),
                 provider: open.provider.clone(),
                 builtin: open.builtin.clone(),
+                is_new: false,
             });
         }
         let (provider, builtin): (Arc<dyn zonekeeper_providers::Provider>, _) = match &settings.backend {
@@ -147,17 +168,27 @@ impl Session {
                 (Arc::new(builtin.clone()), Some(builtin))
             }
         };
-        Ok(OpenProvider { settings: settings.clone(), spec: object.spec.clone(), provider, builtin })
+        Ok(OpenProvider {
+            settings: settings.clone(),
+            spec: object.spec.clone(),
+            provider,
+            builtin,
+            is_new: true,
+        })
     }
 
-    async fn open_zones(&mut self, zones: Vec<(Declared<DNSZone>, String)>) {
-        let mut kept: BTreeMap<(String, String), (DNSZone, ZoneWorker)> = std::mem::take(&mut self.zones)
-            .into_iter()
-            .filter_map(|zone| {
-                let key = (zone.provider, zone.zone.domain.to_string());
-                zone.worker.ok().map(|worker| (key, (zone.declared.object, worker)))
-            })
-            .collect();
+    /// Opens zones, and refuses those that are a second way to the same zone.
+    async fn open_zones(&mut self, zones: Vec<(Declared<DNSZone>, String)>) -> Vec<Rejection> {
+        let mut duplicates = Vec::new();
+        let mut ids: BTreeMap<(String, String), ZoneKey> = BTreeMap::new();
+        let mut kept: BTreeMap<(String, String), (DNSZone, ZoneWorker, Instant)> =
+            std::mem::take(&mut self.zones)
+                .into_iter()
+                .filter_map(|zone| {
+                    let key = (zone.provider, zone.zone.domain.to_string());
+                    zone.worker.ok().map(|worker| (key, (zone.declared.object, worker, zone.due)))
+                })
+                .collect();
         self.retract_undeclared(&zones);
         for (declared, provider) in zones {
             // Checked by `zones_by_provider`.
@@ -165,13 +196,25 @@ impl Session {
             let Some(open) = self.providers.get(&provider) else { continue };
             let old = kept
                 .remove(&(provider.clone(), zone.domain.to_string()))
-                .filter(|(object, _)| object.spec.zone_id == declared.object.spec.zone_id);
-            let worker = open_zone(open, &declared.object, &zone, old.map(|(_, worker)| worker)).await;
+                .filter(|(object, _, _)| object.spec.zone_id == declared.object.spec.zone_id);
+            // However often the folder changes, the next scan is not put off.
+            let due = old.as_ref().map(|(_, _, due)| *due);
+            let worker = open_zone(open, &declared.object, &zone, old.map(|(_, worker, _)| worker)).await;
+            if let (Ok(worker), Backend::Cloudflare(cloudflare)) = (&worker, &open.settings.backend) {
+                let id = (cloudflare.base_url.clone(), worker.access().id().to_owned());
+                if let Some(first) = ids.get(&id) {
+                    duplicates.push(duplicate(&declared, &zone, &first.to_string(), &provider));
+                    continue;
+                }
+                ids.insert(id, zone.key.clone());
+            }
             let is_builtin = open.settings.is_builtin();
             let mut zone = OpenZone { declared, zone, provider, worker, is_builtin, due: Instant::now() };
-            zone.due += zone.interval();
+            let next = zone.due + zone.interval();
+            zone.due = due.map_or(next, |due| due.min(next));
             self.zones.push(zone);
         }
+        duplicates
     }
 
     /// Zones that the folder declares no more are served no more.
@@ -184,7 +227,10 @@ impl Session {
                 .map(|(zone, _)| zone.object.spec.domain.clone())
                 .collect();
             for domain in builtin.domains() {
-                if !declared.iter().any(|text| zonekeeper_kernel::name::Name::parse(text).ok().as_ref() == Some(&domain)) {
+                if !declared
+                    .iter()
+                    .any(|text| zonekeeper_kernel::name::Name::parse(text).ok().as_ref() == Some(&domain))
+                {
                     builtin.retract(&domain);
                 }
             }
@@ -204,7 +250,11 @@ async fn open_zone(
     }
     let is_builtin = open.settings.is_builtin();
     let id = Some(object.spec.zone_id.as_str()).filter(|id| !id.is_empty());
-    let access = open.provider.open(&zone.domain, id).await?;
+    let access = match &old {
+        // One changed object costs no call.
+        Some(worker) if !open.is_new => worker.access().clone(),
+        Some(_) | None => open.provider.open(&zone.domain, id).await?,
+    };
     let settings = Settings {
         identity: format!("{}/{}", open.settings.name, zone.domain),
         registry: open.settings.registry(&zone.domain, access.comment_limit()),
@@ -254,7 +304,7 @@ fn zones_by_provider(folder: &Folder) -> Result<PlacedZones, Vec<Problem>> {
 
 fn duplicate(zone: &Declared<DNSZone>, read: &Zone, first: &str, provider: &str) -> Rejection {
     let message = format!(
-        "{}: DNSZone {first} already has {} at DNSProvider {provider}; remove one of the two",
+        "{}: DNSZone {first} already has {} of DNSProvider {provider}; remove one of the two",
         zone.place, read.domain
     );
     Rejection {
@@ -283,7 +333,8 @@ fn provider_of(folder: &Folder, zone: &Declared<DNSZone>) -> Result<String, BadF
     };
     let namespace = zone.object.namespace().unwrap_or_default();
     // Without a cluster a provider is open to all unless it says otherwise.
-    let allowed = provider.object.spec.allowed_namespaces.as_ref().map_or(Namespaces::All, declare::namespaces);
+    let allowed =
+        provider.object.spec.allowed_namespaces.as_ref().map_or(Namespaces::All, declare::namespaces);
     let labels = folder.namespace_labels(&namespace);
     if !allowed.contain("", &namespace, &labels) {
         let name = provider.object.name_any();

@@ -70,7 +70,13 @@ impl Wishes {
                 Err(bad) => {
                     let rtype = object.spec.rtype.parse().unwrap_or(RecordType::from_code(0));
                     let message = format!("{}: {bad}", declared.place);
-                    wishes.refuse(Rejection { holder, name: None, rtype, reason: Reason::InvalidValue, message });
+                    wishes.refuse(Rejection {
+                        holder,
+                        name: None,
+                        rtype,
+                        reason: Reason::InvalidValue,
+                        message,
+                    });
                 }
             }
         }
@@ -81,7 +87,13 @@ impl Wishes {
         let (candidates, rejections) = choose(&intent, zones);
         if let Some((reason, message)) = unknown {
             let name = candidates.first().map(|candidate| candidate.name.clone());
-            self.refuse(Rejection { holder: intent.holder.clone(), name, rtype: intent.rtype, reason, message });
+            self.refuse(Rejection {
+                holder: intent.holder.clone(),
+                name,
+                rtype: intent.rtype,
+                reason,
+                message,
+            });
         }
         if intent.values.is_none() {
             self.unclear.insert(intent.holder.clone());
@@ -91,7 +103,10 @@ impl Wishes {
             if intent.zone_refs.is_none() && intent.name == WantedName::Absolute(candidate.name.clone()) {
                 self.note_outranked(&intent, &candidate, zones);
             }
-            self.by_zone.entry(candidate.zone.key.clone()).or_default().push((candidate.name, intent.clone()));
+            self.by_zone
+                .entry(candidate.zone.key.clone())
+                .or_default()
+                .push((candidate.name, intent.clone()));
         }
     }
 
@@ -129,7 +144,7 @@ impl Wishes {
             Ok(worker) => match worker.observe().await {
                 Ok(()) => {
                     let (desired, rejections) = self.resolve(&zone.zone, worker);
-                    let evidence = self.evidence(&rejections);
+                    let evidence = self.evidence(&zone.zone, worker, &rejections);
                     report.rejections = rejections;
                     Some(Resolved { desired, evidence })
                 }
@@ -154,10 +169,16 @@ impl Wishes {
         resolve(zone, worker.capabilities(), &worker.settings().registry, wishes, &incumbents)
     }
 
-    /// The folder is the whole wish of its owner id, but for those whose wish is not clear.
-    fn evidence(&self, rejections: &[Rejection]) -> Evidence {
+    /// The folder is the whole wish of its owner id, but for those whose wish is not clear, and for records
+    /// that would move to a longer zone: those move by approval only.
+    fn evidence(&self, zone: &Zone, worker: &ZoneWorker, rejections: &[Rejection]) -> Evidence {
         let refused = rejections.iter().map(|rejection| rejection.holder.clone());
-        Evidence::complete_but(self.unclear.iter().cloned().chain(refused))
+        let outranked = self.outranked.get(&zone.key).map_or(&[][..], Vec::as_slice);
+        let incumbents = worker.incumbents(outranked.iter().map(|(name, _, _)| name.clone()));
+        let is_moving = |name: &Name, rtype| incumbents.contains_key(&(name.clone(), rtype));
+        let moving = outranked.iter().filter(|(name, rtype, _)| is_moving(name, *rtype));
+        let moving = moving.map(|(_, _, holder)| holder.clone());
+        Evidence::complete_but(self.unclear.iter().cloned().chain(refused).chain(moving))
     }
 
     /// What was refused before it reached a zone.

@@ -38,7 +38,13 @@ enum Reading {
 impl Cache {
     /// A cache that has read nothing yet.
     pub fn new(index: Option<MarkerIndex>) -> Self {
-        Self { live: Live::indexed_by(index.clone()), index, read_at: None, next: Reading::Needed, recent: BTreeMap::new() }
+        Self {
+            live: Live::indexed_by(index.clone()),
+            index,
+            read_at: None,
+            next: Reading::Needed,
+            recent: BTreeMap::new(),
+        }
     }
 
     /// The records; empty before the first reading.
@@ -106,13 +112,18 @@ impl Cache {
     }
 
     /// Reads some names afresh: each by itself, or the whole zone where that takes fewer calls.
-    pub async fn refresh(&mut self, access: &dyn ZoneAccess, names: &BTreeSet<Name>) -> Result<(), ProviderError> {
+    pub async fn refresh(
+        &mut self,
+        access: &dyn ZoneAccess,
+        names: &BTreeSet<Name>,
+    ) -> Result<(), ProviderError> {
         if access.calls_to_list(self.live.len()) <= names.len() {
             self.forget();
             return self.fill(access).await;
         }
         let read = access.read(names).await?;
-        let mut by_name: BTreeMap<Name, Vec<_>> = names.iter().map(|name| (name.clone(), Vec::new())).collect();
+        let mut by_name: BTreeMap<Name, Vec<_>> =
+            names.iter().map(|name| (name.clone(), Vec::new())).collect();
         for (name, record) in read {
             by_name.entry(name).or_default().push(record);
         }

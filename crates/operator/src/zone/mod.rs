@@ -91,9 +91,14 @@ impl ZoneWorker {
         &self.cache
     }
 
-    /// Works by other settings from now on; what was written is remembered.
+    /// Works by other settings from now on; what was written is remembered, and what was read too unless the
+    /// access is another.
+    ///
+    /// Assumes: the same access comes with the same registry.
     pub fn adjust(&mut self, access: Arc<dyn ZoneAccess>, settings: Settings) {
-        self.cache.reindex(settings.registry.marker_index());
+        if !Arc::ptr_eq(&self.access, &access) {
+            self.cache.reindex(settings.registry.marker_index());
+        }
         self.capabilities = access.capabilities();
         self.access = access;
         self.settings = settings;
@@ -171,9 +176,9 @@ impl ZoneWorker {
         match &self.settings.known {
             Known::Everything => Known::Everything,
             Known::Nothing => Known::Ids(self.written.clone()),
-            Known::Ids(ids) => {
-                Known::Ids(ids.iter().chain(&self.written).map(|(id, holder)| (id.clone(), holder.clone())).collect())
-            }
+            Known::Ids(ids) => Known::Ids(
+                ids.iter().chain(&self.written).map(|(id, holder)| (id.clone(), holder.clone())).collect(),
+            ),
         }
     }
 }

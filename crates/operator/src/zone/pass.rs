@@ -78,7 +78,10 @@ impl ZoneWorker {
         for round in 1..=ROUNDS {
             let (applied, failed) = (pass.applied.len(), std::mem::take(&mut pass.failed));
             let access = self.access.clone();
-            let outcome = match self.round(&*access, &mut pass, desired, evidence, approval, round, progress).await {
+            let outcome = match self
+                .round(&*access, &mut pass, desired, evidence, approval, round, progress)
+                .await
+            {
                 Ok(outcome) => outcome,
                 Err(error) => match (waiting, error.retry(), round) {
                     (Waiting::UpTo(limit), Retry::After(after), _) if after <= limit => Round::Again(after),
@@ -180,7 +183,13 @@ impl ZoneWorker {
     }
 
     /// Carries outcomes over to cache, memory and window, and decides how to go on.
-    fn account(&mut self, pass: &mut Pass, changes: Vec<Change>, outcomes: Vec<Outcome>, round: u32) -> Round {
+    fn account(
+        &mut self,
+        pass: &mut Pass,
+        changes: Vec<Change>,
+        outcomes: Vec<Outcome>,
+        round: u32,
+    ) -> Round {
         let (mut again, mut gave_up) = (None, None);
         for (change, outcome) in changes.into_iter().zip(outcomes) {
             match outcome {
@@ -206,7 +215,9 @@ impl ZoneWorker {
                 Outcome::NotSent(error) => {
                     match error.retry() {
                         Retry::Never => gave_up = Some(None),
-                        Retry::Backoff if matches!(error, ProviderError::Credentials { .. }) => gave_up = Some(None),
+                        Retry::Backoff if matches!(error, ProviderError::Credentials { .. }) => {
+                            gave_up = Some(None)
+                        }
                         Retry::Backoff => again = again.or(Some(Duration::from_millis(200))),
                         Retry::After(after) => again = Some(again.unwrap_or_default().max(after)),
                     }
@@ -241,7 +252,8 @@ impl ZoneWorker {
 
     /// Nothing is left to do: what differs from these wishes from now on is drift.
     fn settle(&mut self, desired: &Desired, plan: &Plan) {
-        let is_rejected = |name: &Name| plan.rejections.iter().any(|rejection| rejection.name.as_ref() == Some(name));
+        let is_rejected =
+            |name: &Name| plan.rejections.iter().any(|rejection| rejection.name.as_ref() == Some(name));
         for (name, sets) in desired.iter() {
             for set in sets {
                 if matches!(set.values, Values::Known(_)) && !is_rejected(name) {

@@ -129,13 +129,23 @@ struct Errors {
 
 impl Client {
     /// A client; white space around the token is dropped.
-    pub fn new(http: reqwest::Client, base: &str, token: &SecretString, budget: Arc<Budget>, reads: ReadTries) -> Self {
+    pub fn new(
+        http: reqwest::Client,
+        base: &str,
+        token: &SecretString,
+        budget: Arc<Budget>,
+        reads: ReadTries,
+    ) -> Self {
         let token = SecretString::from(token.expose_secret().trim());
         Self { http, base: base.trim_end_matches('/').to_owned(), token, budget, reads }
     }
 
     /// Sends a request that changes nothing, and again where an answer is lost.
-    pub async fn read<T: DeserializeOwned>(&self, path: String, purpose: Purpose) -> Result<Reply<T>, Failure> {
+    pub async fn read<T: DeserializeOwned>(
+        &self,
+        path: String,
+        purpose: Purpose,
+    ) -> Result<Reply<T>, Failure> {
         let request = Request { method: Method::GET, path, body: None, purpose };
         let mut pause = Duration::from_millis(100);
         for _ in 1..self.reads.tries {
@@ -156,7 +166,8 @@ impl Client {
     pub async fn send<T: DeserializeOwned>(&self, request: &Request) -> Result<Reply<T>, Failure> {
         self.budget.acquire(request.purpose).await;
         let url = format!("{}{}", self.base, request.path);
-        let mut builder = self.http.request(request.method.clone(), url).bearer_auth(self.token.expose_secret());
+        let mut builder =
+            self.http.request(request.method.clone(), url).bearer_auth(self.token.expose_secret());
         if let Some(body) = &request.body {
             builder = builder.json(body);
         }
@@ -258,6 +269,7 @@ impl fmt::Debug for Client {
 }
 
 fn retry_after(headers: &HeaderMap) -> Duration {
-    let seconds = headers.get("retry-after").and_then(|value| value.to_str().ok()).and_then(|text| text.parse().ok());
+    let seconds =
+        headers.get("retry-after").and_then(|value| value.to_str().ok()).and_then(|text| text.parse().ok());
     seconds.map_or(BLIND_WAIT, |seconds| Duration::from_secs(seconds).min(LONGEST_WAIT))
 }

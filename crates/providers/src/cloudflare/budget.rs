@@ -115,7 +115,9 @@ impl Budget {
     /// Corrects the budget by a `Ratelimit` header such as `"default";r=50;t=30`.
     pub fn correct(&self, header: &str) {
         let field = |key: &str| {
-            header.split(';').find_map(|part| part.trim().strip_prefix(key)?.strip_prefix('=')?.parse::<u64>().ok())
+            header
+                .split(';')
+                .find_map(|part| part.trim().strip_prefix(key)?.strip_prefix('=')?.parse::<u64>().ok())
         };
         if let (Some(remaining), Some(seconds)) = (field("r"), field("t")) {
             let until = Instant::now() + Duration::from_secs(seconds).min(LONGEST_RESET);

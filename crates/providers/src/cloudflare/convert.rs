@@ -107,7 +107,8 @@ impl ApiRecord {
             Shape::Content => Rdata::parse(rtype, &self.content).ok().map(rejoined),
             Shape::PriorityAndContent => Rdata::parse(rtype, &format!("{} {}", priority?, self.content)).ok(),
             Shape::Data | Shape::PriorityAndData => {
-                let from_data = self.data.as_ref().and_then(|data| from_data(rtype, priority.as_deref(), data));
+                let from_data =
+                    self.data.as_ref().and_then(|data| from_data(rtype, priority.as_deref(), data));
                 from_data.or_else(|| Rdata::parse(rtype, &self.content).ok())
             }
         }
@@ -189,7 +190,8 @@ fn is_proxiable(rtype: RecordType) -> bool {
 
 /// The members of a body that carry a value.
 fn value(rdata: &Rdata) -> Map<String, Value> {
-    let fields = || rdata.fields().into_iter().map(|field| (field.name, number_or_text(field.kind, field.text)));
+    let fields =
+        || rdata.fields().into_iter().map(|field| (field.name, number_or_text(field.kind, field.text)));
     let mut body = Map::new();
     match shape(rdata.rtype()) {
         Shape::Content => {
@@ -232,7 +234,9 @@ fn quoted(rdata: &Rdata) -> String {
         texts_of(&[&joined]).filter(|_| is_cut)
     });
     match texts {
-        Some(texts) => texts.iter().map(|text| format!("\"{}\"", escaped(text))).collect::<Vec<_>>().join(" "),
+        Some(texts) => {
+            texts.iter().map(|text| format!("\"{}\"", escaped(text))).collect::<Vec<_>>().join(" ")
+        }
         // Not text: only the escapes of the presentation format can carry it.
         None => rdata.to_string(),
     }
@@ -297,7 +301,9 @@ fn from_data(rtype: RecordType, priority: Option<&str>, data: &Map<String, Value
     for (index, field) in row.fields.iter().enumerate() {
         texts.push(match data.get(field.name) {
             Some(Value::String(text)) => text.clone(),
-            Some(Value::Number(number)) => number.as_u64().map_or_else(|| number.to_string(), |whole| whole.to_string()),
+            Some(Value::Number(number)) => {
+                number.as_u64().map_or_else(|| number.to_string(), |whole| whole.to_string())
+            }
             Some(_) => return None,
             None if index == 0 => priority?.to_owned(),
             None => return None,

@@ -72,11 +72,7 @@ const MEANINGS: &[Meaning] = &[
         concern: Concern::OneChange,
         advice: "correct the name, type or value",
     },
-    Meaning {
-        codes: &[9003, 9004],
-        concern: Concern::OneChange,
-        advice: "set cloudflare.proxied to false",
-    },
+    Meaning { codes: &[9003, 9004], concern: Concern::OneChange, advice: "set cloudflare.proxied to false" },
     Meaning { codes: &[9021], concern: Concern::OneChange, advice: "correct spec.ttl, or leave it out" },
     Meaning {
         codes: &[9300, 9313],
@@ -112,7 +108,9 @@ pub fn explain(act: &str, failure: &Failure) -> ProviderError {
         Failure::Refused { status, errors } => {
             let message = format!("{act}: {}", words(*status, errors));
             match concern(*status, errors) {
-                Concern::Everything if errors.iter().any(|error| matches!(error.code, 7003 | 7000 | 1001 | 1002)) => {
+                Concern::Everything
+                    if errors.iter().any(|error| matches!(error.code, 7003 | 7000 | 1001 | 1002)) =>
+                {
                     ProviderError::ZoneNotFound { message }
                 }
                 Concern::Everything => ProviderError::Credentials { message },
@@ -127,8 +125,10 @@ fn words(status: u16, errors: &[ApiError]) -> String {
     if errors.is_empty() {
         return format!("Cloudflare answered HTTP {status} without saying why");
     }
-    let said: Vec<String> =
-        errors.iter().map(|error| format!("{} ({})", error.message.trim_end_matches('.'), error.code)).collect();
+    let said: Vec<String> = errors
+        .iter()
+        .map(|error| format!("{} ({})", error.message.trim_end_matches('.'), error.code))
+        .collect();
     let advice = errors.iter().find_map(|error| meaning(status, error.code)).map(|meaning| meaning.advice);
     let advice = advice.map_or(String::new(), |advice| format!("; {advice}"));
     format!("Cloudflare says: {}{advice}", said.join("; "))
@@ -145,5 +145,6 @@ fn meaning(status: u16, code: i64) -> Option<&'static Meaning> {
 /// The code of an oversized batch is not documented; its words are the only sign (2026-11).
 fn is_about_batch_size(error: &ApiError) -> bool {
     let message = error.message.to_lowercase();
-    message.contains("batch") && ["limit", "maximum", "too many", "exceed"].iter().any(|word| message.contains(word))
+    message.contains("batch")
+        && ["limit", "maximum", "too many", "exceed"].iter().any(|word| message.contains(word))
 }

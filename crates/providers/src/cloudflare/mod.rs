@@ -9,17 +9,17 @@ pub mod explain;
 use std::{
     collections::{BTreeMap, BTreeSet},
     fmt,
-    sync::{
-        Arc,
-        atomic::AtomicUsize,
-    },
+    sync::{Arc, atomic::AtomicUsize},
     time::Duration,
 };
 
 use async_trait::async_trait;
 use secrecy::SecretString;
 use serde::Deserialize;
-use zonekeeper_kernel::{capability::Capabilities, guard::Cleared, name::Name,
+use zonekeeper_kernel::{
+    capability::Capabilities,
+    guard::Cleared,
+    name::Name,
     record::{LiveRecord, RecordId},
 };
 
@@ -129,11 +129,13 @@ impl Cloudflare {
         let configuration = |message: String| ProviderError::Configuration { message };
         if settings.token.expose_secret().trim().is_empty() {
             return Err(ProviderError::Credentials {
-                message: "the Cloudflare API token is empty; put a token with Zone:Read and DNS:Edit there".into(),
+                message: "the Cloudflare API token is empty; put a token with Zone:Read and DNS:Edit there"
+                    .into(),
             });
         }
-        url::Url::parse(&settings.base_url)
-            .map_err(|error| configuration(format!("baseURL {:?} is not a URL: {error}", settings.base_url)))?;
+        url::Url::parse(&settings.base_url).map_err(|error| {
+            configuration(format!("baseURL {:?} is not a URL: {error}", settings.base_url))
+        })?;
         let http = reqwest::Client::builder()
             .user_agent(concat!("zonekeeper/", env!("CARGO_PKG_VERSION")))
             .timeout(settings.timeout)
@@ -161,11 +163,15 @@ impl Cloudflare {
         let active = zones.iter().filter(|zone| zone.status.as_deref() == Some("active")).count();
         match zones.into_iter().next() {
             Some(_) if active > 1 => Err(ProviderError::Configuration {
-                message: format!("{act}: the token sees several of that name; set spec.zoneID of the DNSZone"),
+                message: format!(
+                    "{act}: the token sees several of that name; set spec.zoneID of the DNSZone"
+                ),
             }),
             Some(zone) => Ok(zone),
             None => Err(ProviderError::ZoneNotFound {
-                message: format!("{act}: the token sees no such zone; add it at Cloudflare, or give the token Zone:Read for it"),
+                message: format!(
+                    "{act}: the token sees no such zone; add it at Cloudflare, or give the token Zone:Read for it"
+                ),
             }),
         }
     }
@@ -178,7 +184,8 @@ impl Cloudflare {
             .await
             .map_err(|failure| explain(&act, &failure))?;
         if Name::parse(&reply.result.name).ok().as_ref() != Some(domain) {
-            let message = format!("{act}: that is zone {}; correct spec.zoneID of the DNSZone", reply.result.name);
+            let message =
+                format!("{act}: that is zone {}; correct spec.zoneID of the DNSZone", reply.result.name);
             return Err(ProviderError::ZoneNotFound { message });
         }
         Ok(reply.result)
@@ -252,12 +259,16 @@ impl CloudflareZone {
         let act = format!("listing zone {}", self.domain);
         for _ in 0..LISTING_TRIES {
             match self.list_once(purpose).await {
-                Ok(Some(records)) => return Ok(records.into_iter().filter_map(ApiRecord::into_live).collect()),
+                Ok(Some(records)) => {
+                    return Ok(records.into_iter().filter_map(ApiRecord::into_live).collect());
+                }
                 Ok(None) => {}
                 Err(failure) => return Err(explain(&act, &failure)),
             }
         }
-        Err(ProviderError::Unavailable { message: format!("{act}: its pages keep shifting while they are read") })
+        Err(ProviderError::Unavailable {
+            message: format!("{act}: its pages keep shifting while they are read"),
+        })
     }
 
     /// One pass over all pages; none where they shifted under it.
