@@ -1,14 +1,11 @@
 //! Writing at Cloudflare: full batches, bisected where one is refused, and never through what belongs together.
 
-#[path = "cloudflare_support.rs"]
-mod support;
-
-use cloudflare_sim::{Action, Fault, Knobs, Plan, knobs};
-use serde_json::{Value, json};
-use support::{
+use crate::support::{
     Answer, At, Stub, all_applied, change, cleared, create, create_marked, creating, delete, domain, name,
     operations, provider, record, update,
 };
+use cloudflare_sim::{Action, Fault, Knobs, Plan, knobs};
+use serde_json::{Value, json};
 use zonekeeper_kernel::{
     plan::{Change, Edit, Operation, Role},
     rdata::{RecordType, row},

@@ -1,5 +1,4 @@
 //! What the tests of the Cloudflare provider share: the simulator, a stub that answers anything, and changes.
-#![allow(dead_code)]
 
 use std::{
     net::SocketAddr,

@@ -1,11 +1,8 @@
 //! What a person sees when Cloudflare refuses: its words and codes, and the next step.
 
-#[path = "cloudflare_support.rs"]
-mod support;
-
+use crate::support::{Answer, At, Stub, cleared, create, creating, domain, provider, record};
 use cloudflare_sim::{Knobs, Plan, knobs};
 use serde_json::{Value, json};
-use support::{Answer, At, Stub, cleared, create, creating, domain, provider, record};
 use zonekeeper_kernel::{
     plan::Change,
     record::{Attributes, Record, Ttl},

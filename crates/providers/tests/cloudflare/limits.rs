@@ -1,18 +1,15 @@
 //! The request budget, rate limits, and the token that never gets out.
 
-#[path = "cloudflare_support.rs"]
-mod support;
-
 use std::{
     fmt::Debug,
     sync::{Arc, Mutex},
     time::Duration,
 };
 
+use crate::support::{Answer, At, Stub, TOKEN, all_applied, cleared, create, domain, provider};
 use cloudflare_sim::{Action, Config, Fault, Plan, Sim, TokenGrant, token_hash};
 use secrecy::SecretString;
 use serde_json::json;
-use support::{Answer, At, Stub, TOKEN, all_applied, cleared, create, domain, provider};
 use tracing::{Event, Metadata, Subscriber, field::Field, span};
 use zonekeeper_providers::{
     Outcome, Provider, ProviderError, ZoneAccess,
@@ -213,7 +210,7 @@ async fn the_token_never_gets_out() {
         let outcomes = access.apply(&cleared(vec![create("A", "www", "192.0.2.1")]), &|_| {}).await;
         texts.push_str(&format!("{provider:?} {access:?} {outcomes:?} {}", outcomes[0].error().unwrap()));
         // A 429 blocks the budget; a new provider has a budget of its own.
-        let access = support::provider(&stub.url(), |settings| settings.read_tries = 1)
+        let access = crate::support::provider(&stub.url(), |settings| settings.read_tries = 1)
             .open(&domain(), None)
             .await
             .unwrap();

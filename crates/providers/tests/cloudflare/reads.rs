@@ -1,15 +1,12 @@
 //! Reading at Cloudflare: zones by name and id, complete listings, answers that get lost.
 
-#[path = "cloudflare_support.rs"]
-mod support;
-
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::support::{Answer, At, Stub, TOKEN, domain, name, provider};
 use cloudflare_sim::{
     Action, Config, Fault, Knobs, Match, Plan, Scope, Shift, Sim, TokenGrant, Which, knobs,
 };
 use serde_json::json;
-use support::{Answer, At, Stub, TOKEN, domain, name, provider};
 use zonekeeper_kernel::{name::Name, record::Ttl};
 use zonekeeper_providers::{Provider, ProviderError};
 
@@ -202,10 +199,10 @@ async fn http_200_without_success_is_an_error() {
     at.sim.faults(vec![Fault::new(listings, Action::Unsuccessful)]);
     let error = at.access.list().await.unwrap_err();
     assert!(error.to_string().contains("Cloudflare says"), "{error}");
-    let outcomes = at.apply(vec![support::create("A", "www", "192.0.2.1")]).await;
-    support::all_applied(&outcomes);
+    let outcomes = at.apply(vec![crate::support::create("A", "www", "192.0.2.1")]).await;
+    crate::support::all_applied(&outcomes);
     at.sim.faults(vec![Fault::every(Action::Unsuccessful)]);
-    let outcomes = at.apply(vec![support::create("A", "api", "192.0.2.1")]).await;
+    let outcomes = at.apply(vec![crate::support::create("A", "api", "192.0.2.1")]).await;
     assert!(outcomes[0].error().is_some(), "{outcomes:?}");
 }
 
