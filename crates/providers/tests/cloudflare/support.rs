@@ -151,7 +151,6 @@ pub fn operations(body: &Value) -> usize {
 /// A request that the stub got.
 #[derive(Debug, Clone)]
 pub struct Asked {
-    pub method: String,
     pub path: String,
     pub authorization: String,
     pub body: Value,
@@ -275,10 +274,9 @@ async fn serve(
             return;
         }
     }
-    let mut words = text.split_whitespace().map(str::to_owned);
+    let path = text.split_whitespace().nth(1).unwrap_or_default().to_owned();
     let asked = Asked {
-        method: words.next().unwrap_or_default(),
-        path: words.next().unwrap_or_default(),
+        path,
         authorization: header("authorization").unwrap_or_default(),
         body: serde_json::from_slice(&bytes[head + 4..]).unwrap_or(Value::Null),
     };
