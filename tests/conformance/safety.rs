@@ -1,6 +1,6 @@
 //! What is held, what is reverted, and what is left alone.
 
-use zonekeeper::zone::{Pass, Waiting};
+use zonekeeper::zone::{Order, Pass, Waiting};
 use zonekeeper_kernel::{
     guard::{Approval, HeldFor, Limits},
     plan::{Evidence, Operation},
@@ -138,7 +138,13 @@ pub async fn without_evidence_nothing_is_deleted(ground: &mut Ground) {
     let worker = &mut ground.stage.worker;
     let wishes = desired(&domain(), worker.capabilities(), &hosts(0..1));
     let pass = worker
-        .pass(&wishes, &Evidence::seen([]), &Approval::None, Waiting::Never, &|_| {})
+        .pass(&Order {
+            desired: &wishes,
+            evidence: &Evidence::seen([]),
+            approval: &Approval::None,
+            waiting: Waiting::Never,
+            progress: &|_| {},
+        })
         .await
         .expect("a pass");
     assert_eq!((pass.applied.len(), pass.plan.orphans.len()), (0, 2));

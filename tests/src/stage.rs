@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use cloudflare_sim::{Config, Plan as SimPlan, Sim, TokenGrant};
 use secrecy::SecretString;
 use serde_json::Value;
-use zonekeeper::zone::{Pass, Settings, Waiting, ZoneWorker};
+use zonekeeper::zone::{Order, Pass, Settings, Waiting, ZoneWorker};
 use zonekeeper_kernel::{
     capability::Capabilities,
     claim::Known,
@@ -185,7 +185,8 @@ impl Stage {
         waiting: Waiting,
     ) -> Result<Pass, ProviderError> {
         let desired = desired(&domain(), self.worker.capabilities(), wishes);
-        self.worker.pass(&desired, &Evidence::Complete, approval, waiting, &|_| {}).await
+        let evidence = &Evidence::Complete;
+        self.worker.pass(&Order { desired: &desired, evidence, approval, waiting, progress: &|_| {} }).await
     }
 
     /// All records, sorted, ids aside.

@@ -21,7 +21,7 @@ use crate::{
     address_source::Reachable,
     declare::ProviderSettings,
     folder::{Declared, Folder, Problem},
-    zone::{Pass, Waiting, ZoneWorker},
+    zone::{Order, Pass, Waiting, ZoneWorker},
 };
 use answers::Answers;
 use wishes::Wishes;
@@ -196,10 +196,14 @@ impl Session {
                 let key = &zone.zone.key;
                 let approval = approved.get(key).map_or(Approval::None, |hash| Approval::Held(hash.clone()));
                 let done = |count| progress(key, count);
-                let passed = worker
-                    .pass(&resolved.desired, &resolved.evidence, &approval, self.options.waiting, &done)
-                    .await;
-                match passed {
+                let order = Order {
+                    desired: &resolved.desired,
+                    evidence: &resolved.evidence,
+                    approval: &approval,
+                    waiting: self.options.waiting,
+                    progress: &done,
+                };
+                match worker.pass(&order).await {
                     Ok(pass) => report.pass = pass,
                     Err(error) => report.error = Some(error),
                 }

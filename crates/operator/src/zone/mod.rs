@@ -4,7 +4,7 @@ mod cache;
 mod pass;
 
 pub use cache::Cache;
-pub use pass::{Failure, Pass, Waiting};
+pub use pass::{Failure, Order, Pass, Waiting};
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 

@@ -30,6 +30,21 @@ pub enum Waiting {
     Never,
 }
 
+/// What a pass is to do.
+#[derive(Clone, Copy)]
+pub struct Order<'a> {
+    /// What the zone should hold.
+    pub desired: &'a Desired,
+    /// Which holders are known to want a record no more.
+    pub evidence: &'a Evidence,
+    /// What a person has approved.
+    pub approval: &'a Approval,
+    /// How long it may wait for a provider that asks for it.
+    pub waiting: Waiting,
+    /// Told how many changes are done.
+    pub progress: &'a Progress<'a>,
+}
+
 /// What became of a zone.
 #[derive(Debug, Default)]
 pub struct Pass {
@@ -65,25 +80,15 @@ impl ZoneWorker {
     /// Makes the zone what is desired, as far as the guard and the provider allow.
     ///
     /// Guarantees: a write whose reply was lost is never repeated before the zone was read again.
-    pub async fn pass(
-        &mut self,
-        desired: &Desired,
-        evidence: &Evidence,
-        approval: &Approval,
-        waiting: Waiting,
-        progress: &Progress<'_>,
-    ) -> Result<Pass, ProviderError> {
+    pub async fn pass(&mut self, order: &Order<'_>) -> Result<Pass, ProviderError> {
         let mut pass = Pass::default();
         let mut pause = FIRST_PAUSE;
         for round in 1..=ROUNDS {
             let (applied, failed) = (pass.applied.len(), std::mem::take(&mut pass.failed));
             let access = self.access.clone();
-            let outcome = match self
-                .round(&*access, &mut pass, desired, evidence, approval, round, progress)
-                .await
-            {
+            let outcome = match self.round(&*access, &mut pass, order, round).await {
                 Ok(outcome) => outcome,
-                Err(error) => match (waiting, error.retry(), round) {
+                Err(error) => match (order.waiting, error.retry(), round) {
                     (Waiting::UpTo(limit), Retry::After(after), _) if after <= limit => Round::Again(after),
                     (Waiting::UpTo(_), Retry::Backoff, 1..=3)
                         if matches!(error, ProviderError::Unavailable { .. }) =>
@@ -113,7 +118,7 @@ impl ZoneWorker {
                     return Ok(pass);
                 }
                 Round::Again(wait) => {
-                    let may_wait = match waiting {
+                    let may_wait = match order.waiting {
                         Waiting::UpTo(limit) => wait <= limit,
                         Waiting::Never => wait <= Duration::from_secs(1),
                     };
@@ -129,25 +134,21 @@ impl ZoneWorker {
         Ok(pass)
     }
 
-    #[expect(clippy::too_many_arguments, reason = "one round of `pass`, split off for reading")]
     async fn round(
         &mut self,
         access: &dyn ZoneAccess,
         pass: &mut Pass,
-        desired: &Desired,
-        evidence: &Evidence,
-        approval: &Approval,
+        order: &Order<'_>,
         round: u32,
-        progress: &Progress<'_>,
     ) -> Result<Round, ProviderError> {
         self.observe().await?;
-        pass.plan = self.plan(desired, evidence, Scope::Zone);
-        pass.verdict = self.guard(&pass.plan, approval);
+        pass.plan = self.plan(order.desired, order.evidence, Scope::Zone);
+        pass.verdict = self.guard(&pass.plan, order.approval);
         let doubtful = self.doubtful(pass.verdict.cleared.changes());
         if !doubtful.is_empty() {
             self.cache.refresh(access, &doubtful).await?;
-            pass.plan = self.plan(desired, evidence, Scope::Zone);
-            pass.verdict = self.guard(&pass.plan, approval);
+            pass.plan = self.plan(order.desired, order.evidence, Scope::Zone);
+            pass.verdict = self.guard(&pass.plan, order.approval);
             // What came up only now was not read afresh: it waits for the next round.
             let is_new = |change: &Change| !self.doubtful(std::slice::from_ref(change)).is_subset(&doubtful);
             if pass.verdict.cleared.changes().iter().any(is_new) {
@@ -156,10 +157,10 @@ impl ZoneWorker {
             }
         }
         if pass.verdict.cleared.changes().is_empty() {
-            self.settle(desired, &pass.plan);
+            self.settle(order.desired, &pass.plan);
             return Ok(Round::Done);
         }
-        let outcomes = access.apply(&pass.verdict.cleared, progress).await;
+        let outcomes = access.apply(&pass.verdict.cleared, order.progress).await;
         let changes = std::mem::take(&mut pass.verdict.cleared).into_changes();
         Ok(self.account(pass, changes, outcomes, round))
     }
@@ -252,11 +253,11 @@ impl ZoneWorker {
 
     /// Nothing is left to do: what differs from these wishes from now on is drift.
     fn settle(&mut self, desired: &Desired, plan: &Plan) {
-        let is_rejected =
-            |name: &Name| plan.rejections.iter().any(|rejection| rejection.name.as_ref() == Some(name));
+        let rejected: BTreeSet<&Name> =
+            plan.rejections.iter().filter_map(|rejection| rejection.name.as_ref()).collect();
         for (name, sets) in desired.iter() {
             for set in sets {
-                if matches!(set.values, Values::Known(_)) && !is_rejected(name) {
+                if matches!(set.values, Values::Known(_)) && !rejected.contains(name) {
                     self.settled.insert(name.clone(), set.clone());
                 }
             }
