@@ -14,7 +14,7 @@ use clap::{Parser, Subcommand};
 
 /// Makes DNS say what your manifests say.
 #[derive(Debug, Parser)]
-#[command(name = "zonekeeper", version, about, max_term_width = 100)]
+#[command(name = "zonekeeper", version, max_term_width = 100)]
 pub struct Cli {
     #[command(subcommand)]
     command: Command,
