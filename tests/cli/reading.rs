@@ -27,7 +27,6 @@ async fn empty_documents_comments_and_markers_are_no_manifests() {
     let www = records("www.example.com", "A", &["192.0.2.1"]).0;
     lab.folder.write("a.yaml", &format!("# a comment\n---\n---\n# another\n---\n{www}\n---\nnull\n---\n"));
     lab.folder.write("b.yaml", "# nothing but a comment\n");
-    lab.folder.write("c.yaml", "");
     lab.folder.write("d.yaml", "---\n...\n");
     assert_eq!(changes(&lab.plan_json().await), ["Create www.example.com A"]);
 }
@@ -141,17 +140,13 @@ async fn what_kubectl_added_does_not_disturb() {
 }
 
 #[tokio::test]
-async fn one_file_may_stand_for_a_folder() {
+async fn one_file_does_not_stand_for_a_folder_and_an_empty_one_is_an_error() {
     let lab = Lab::start().await;
-    let all = [
-        lab.provider(),
-        crate::support::secret("cloudflare", "apiToken", &lab.token),
-        crate::support::zone("example.com"),
-        records("www.example.com", "A", &["192.0.2.1"]),
-    ];
-    let file = lab.folder.put("all.yaml", &all);
-    crate::support::zonekeeper(["apply", "-f"]).arg(file).run().await.exits(0);
-    assert_eq!(lab.contents(), ["www.example.com A 192.0.2.1"]);
+    let file = lab.folder.put("records.yaml", &[records("www.example.com", "A", &["192.0.2.1"])]);
+    crate::support::zonekeeper(["apply", "-f"]).arg(file).run().await.exits(1).says("give the folder");
+    lab.folder.write("empty.yaml", "");
+    lab.apply().await.exits(1).says("is empty");
+    assert_eq!(lab.sim.requests(), 0);
 }
 
 #[tokio::test]

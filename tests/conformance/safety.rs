@@ -3,7 +3,7 @@
 use zonekeeper::zone::{Order, Pass, Waiting};
 use zonekeeper_kernel::{
     guard::{Approval, HeldFor, Limits},
-    plan::{Evidence, Operation},
+    plan::{Evidence, Operation, Scope},
     zone::{Drift, Policy},
 };
 use zonekeeper_tests::{
@@ -141,6 +141,7 @@ pub async fn without_evidence_nothing_is_deleted(ground: &mut Ground) {
         .pass(&Order {
             desired: &wishes,
             evidence: &Evidence::seen([]),
+            scope: Scope::Zone,
             approval: &Approval::None,
             waiting: Waiting::Never,
             progress: &|_| {},

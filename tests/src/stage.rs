@@ -13,7 +13,7 @@ use zonekeeper_kernel::{
     holder::OwnerId,
     marker::{Form, Registry, comment::CommentForm, key::MarkerKeys, txt::TxtForm},
     name::Name,
-    plan::Evidence,
+    plan::{Evidence, Scope},
     record::{LiveRecord, Record},
     zone::Rules,
 };
@@ -186,7 +186,16 @@ impl Stage {
     ) -> Result<Pass, ProviderError> {
         let desired = desired(&domain(), self.worker.capabilities(), wishes);
         let evidence = &Evidence::Complete;
-        self.worker.pass(&Order { desired: &desired, evidence, approval, waiting, progress: &|_| {} }).await
+        self.worker
+            .pass(&Order {
+                desired: &desired,
+                evidence,
+                scope: Scope::Zone,
+                approval,
+                waiting,
+                progress: &|_| {},
+            })
+            .await
     }
 
     /// All records, sorted, ids aside.

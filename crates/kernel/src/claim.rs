@@ -97,6 +97,16 @@ impl Claim {
     }
 }
 
+impl Claim {
+    /// What is unclaimed in our own form may still carry somebody's marker in another.
+    fn or_foreign(self, owner: impl FnOnce() -> Option<String>) -> Self {
+        match self {
+            Self::Unclaimed => owner().map_or(Self::Unclaimed, |owner| Self::Foreign { owner }),
+            Self::Ours { .. } | Self::Foreign { .. } => self,
+        }
+    }
+}
+
 // === impl Known ===
 
 impl Known {
@@ -120,7 +130,10 @@ impl<'a> NameClaims<'a> {
         let here = live.at(name);
         match &registry.form {
             Form::Comment(_) => {
-                let claim = |record: &'a LiveRecord| (record, by_comment(registry, known, name, record));
+                let claim = |record: &'a LiveRecord| {
+                    let other = || externaldns_owner(registry, live, name, record);
+                    (record, by_comment(registry, known, name, record).or_foreign(other))
+                };
                 Self { records: here.iter().map(claim).collect(), markers: Vec::new() }
             }
             Form::None => {
@@ -146,7 +159,9 @@ impl<'a> NameClaims<'a> {
                 set_marker(registry, form, live, (name, *rtype), at, MarkerPlace::Typed)
             })
             .collect();
-        if let Some(at) = form.names.legacy_marker_of(name, &registry.domain) {
+        // A name that reads as the typed marker of another set is that, and claims nothing of its own.
+        let legacy = form.names.legacy_marker_of(name, &registry.domain);
+        if let Some(at) = legacy.filter(|at| form.names.data_of(at, &registry.domain).is_none()) {
             for rtype in data.iter().map(|record| record.rdata.rtype()) {
                 // AAAA sets never had an untyped marker (ExternalDNS case 52).
                 if rtype != RecordType::AAAA && !markers.iter().any(|marker| marker.rtype == rtype) {
@@ -158,7 +173,9 @@ impl<'a> NameClaims<'a> {
             let rtype = record.rdata.rtype();
             match markers.iter().find(|marker| marker.rtype == rtype) {
                 Some(marker) => marker.claim.clone(),
-                None => by_memory(known, record, Standing::Rewrite),
+                None => {
+                    by_memory(known, record, Standing::Rewrite).or_foreign(|| other_comment(registry, record))
+                }
             }
         };
         let records = data.into_iter().map(|record| (record, claim(record))).collect();
@@ -253,17 +270,30 @@ fn set_marker<'a>(
     found
 }
 
-/// Who owns a set by ExternalDNS's markers at their default names, seen from a zone with comment markers.
-pub fn externaldns_owner(live: &Live, domain: &Name, name: &Name, rtype: RecordType) -> Option<String> {
-    let form = TxtForm::default();
-    let is_marker = |record: &LiveRecord| form.read(&record.rdata).is_some();
-    if rtype == RecordType::TXT && of_type(live.at(name), rtype).iter().any(is_marker) {
-        return Some("external-dns".into());
+/// Whose a record is by ExternalDNS's markers at their default names, seen from a zone with comment markers;
+/// none where they are ours or taken over.
+fn externaldns_owner(registry: &Registry, live: &Live, name: &Name, record: &LiveRecord) -> Option<String> {
+    let (form, rtype) = (TxtForm::default(), record.rdata.rtype());
+    let is_other = |owner: &String| {
+        *owner != registry.owner.as_str() && !registry.take_over_from.iter().any(|id| id.as_str() == owner)
+    };
+    if let Some(labels) = form.read(&record.rdata) {
+        return Some(labels.owner().to_owned()).filter(is_other);
     }
-    let typed = form.names.marker_of(name, rtype, domain);
-    let legacy = form.names.legacy_marker_of(name, domain);
+    let typed = form.names.marker_of(name, rtype, &registry.domain);
+    let legacy = form.names.legacy_marker_of(name, &registry.domain).filter(|_| rtype != RecordType::AAAA);
     std::iter::once(typed)
         .chain(legacy)
-        .any(|at| of_type(live.at(&at), RecordType::TXT).iter().any(is_marker))
-        .then(|| "external-dns".into())
+        .flat_map(|at| of_type(live.at(&at), RecordType::TXT))
+        .filter_map(|marker| form.read(&marker.rdata))
+        .map(|labels| labels.owner().to_owned())
+        .find(is_other)
+}
+
+/// Whose a record is by the marker in its comment, seen from a zone with TXT markers.
+fn other_comment(registry: &Registry, record: &LiveRecord) -> Option<String> {
+    let marker = comment::split(&record.comment).marker?;
+    let is_ours = marker.owner == registry.owner.hash()
+        || registry.take_over_from.iter().any(|owner| owner.hash() == marker.owner);
+    (!is_ours).then(|| marker.owner.to_owned())
 }

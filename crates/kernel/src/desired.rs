@@ -1,6 +1,6 @@
 //! What a zone should hold: one set per name and type, and who wants it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
     holder::Holder,
@@ -62,6 +62,7 @@ pub struct DesiredSet {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Desired {
     names: BTreeMap<Name, Vec<DesiredSet>>,
+    reserved: BTreeMap<Name, BTreeSet<RecordType>>,
 }
 
 // === impl Desired ===
@@ -74,6 +75,21 @@ impl Desired {
             Ok(at) => sets[at] = set,
             Err(at) => sets.insert(at, set),
         }
+    }
+
+    /// Notes that somebody asks for a set whose wish can't be carried out: what the name holds may be theirs.
+    pub fn reserve(&mut self, name: Name, rtype: RecordType) {
+        self.reserved.entry(name).or_default().insert(rtype);
+    }
+
+    /// Whether sets that nobody else asks for must stay at this name.
+    pub fn is_reserved(&self, name: &Name) -> bool {
+        self.reserved.contains_key(name)
+    }
+
+    /// Whether some values of this very set may belong to a wish that can't be carried out.
+    pub fn is_shared_with_unmet(&self, name: &Name, rtype: RecordType) -> bool {
+        self.reserved.get(name).is_some_and(|types| types.contains(&rtype))
     }
 
     /// The sets of one name, by type.

@@ -70,6 +70,11 @@ impl Labels {
         text
     }
 
+    /// The owner id; empty where none is named.
+    pub fn owner(&self) -> &str {
+        self.get("owner").unwrap_or_default()
+    }
+
     fn get(&self, key: &str) -> Option<&str> {
         self.0.get(key).map(String::as_str)
     }
@@ -106,7 +111,7 @@ impl TxtForm {
 
     /// Whom a marker names, and whether we believe it.
     pub(crate) fn verify(&self, registry: &Registry, place: (&Name, RecordType), labels: &Labels) -> Verdict {
-        let owner = labels.get("owner").unwrap_or_default();
+        let owner = labels.owner();
         let resource = labels.get("resource");
         let holder = resource.map_or(HolderRef::Nobody, |text| HolderRef::Full(Holder::from_text(text)));
         if owner == registry.owner.as_str() && !owner.is_empty() {

@@ -50,9 +50,13 @@ impl TxtNames {
         Ok(names)
     }
 
-    /// Whether a set's marker finds a place at all: beyond 247 octets there is none below the name itself.
-    pub fn has_room(&self, data: &Name, rtype: RecordType, domain: &Name) -> bool {
-        self.marker_of(data, rtype, domain) != *data
+    /// Whether a set's marker has a place of its own, from which the way back leads to this very set.
+    ///
+    /// It has none where the name is too long for another below it, and where affixes or the replacement of
+    /// `*` make two sets share a marker's name.
+    pub fn has_place(&self, data: &Name, rtype: RecordType, domain: &Name) -> bool {
+        let marker = self.marker_of(data, rtype, domain);
+        self.data_of(&marker, domain).is_some_and(|(name, claimed)| name == *data && claimed == rtype)
     }
 
     /// The marker's name for one set; the data's own where there is no room for another.

@@ -1,10 +1,9 @@
 //! What must happen at one name: wanted sets, sets nobody wants, and which of them exclude each other.
 
 use crate::{
-    claim::{Claim, MarkerPlace, NameClaims, externaldns_owner},
+    claim::{Claim, MarkerPlace, NameClaims},
     desired::{DesiredSet, Values},
     holder::{Holder, HolderRef},
-    marker::Form,
     name::Name,
     plan::{
         Cause, Change, Edit, Operation, Orphan, Plan, Role, Situation,
@@ -137,7 +136,8 @@ fn removals(
     plan: &mut Plan,
 ) -> Vec<Removal> {
     let mut removals: Vec<Removal> = Vec::new();
-    let is_ours_to_write = situation.rules.names.allow(name);
+    let is_reserved = situation.desired.is_reserved(name);
+    let is_ours_to_write = situation.rules.names.allow(name) && !is_reserved;
     let is_wanted = |rtype: RecordType| wishes.iter().any(|set| set.rtype == rtype);
     for run in claims.records.chunk_by(|one, other| one.0.rdata.rtype() == other.0.rdata.rtype()) {
         let rtype = run[0].0.rdata.rtype();
@@ -154,15 +154,18 @@ fn removals(
                     released.push((*record).clone());
                 }
                 Claim::Ours { holder, .. } => orphaned.push((*record, holder)),
-                Claim::Unclaimed if is_prunable(situation, name, rtype) => pruned.push((*record).clone()),
+                Claim::Unclaimed if !is_reserved && is_prunable(situation, name, rtype) => {
+                    pruned.push((*record).clone())
+                }
                 Claim::Unclaimed | Claim::Foreign { .. } => {}
             }
         }
-        let is_partial = |removed: &Vec<LiveRecord>| removed.len() < run.len();
+        let ours = run.iter().filter(|(record, claim)| claim.is_ours() && !record.read_only).count();
         hold_orphans(situation, name, &orphaned, claims, plan);
         if !released.is_empty() {
-            let marker = if is_partial(&released) { None } else { marker_delete(claims, rtype) };
-            let is_partial = is_partial(&released);
+            // Losing all of ours is losing the set, whatever stands beside it.
+            let is_partial = released.len() < ours;
+            let marker = if is_partial { None } else { marker_delete(claims, rtype) };
             removals.push(Removal {
                 rtype,
                 data: released,
@@ -172,7 +175,7 @@ fn removals(
             });
         }
         if !pruned.is_empty() {
-            let is_partial = is_partial(&pruned);
+            let is_partial = pruned.len() < run.len();
             removals.push(Removal { rtype, data: pruned, marker: None, cause: Cause::Pruned, is_partial });
         }
     }
@@ -215,8 +218,6 @@ fn is_prunable(situation: &Situation<'_>, name: &Name, rtype: RecordType) -> boo
         && !situation.rules.prune.ignores(name, rtype)
         && rtype != RecordType::SOA
         && !(rtype == RecordType::NS && *name == registry.domain)
-        && (matches!(registry.form, Form::Txt(_))
-            || externaldns_owner(situation.live, &registry.domain, name, rtype).is_none())
 }
 
 /// Lists orphans of one set and, unless pruning is off, adds the change that a person may approve.
@@ -238,8 +239,9 @@ fn hold_orphans(
         PruneMode::Never => {}
         PruneMode::Owned | PruneMode::All => {
             let rtype = first.rdata.rtype();
-            let live = claims.records.iter().filter(|(record, _)| record.rdata.rtype() == rtype).count();
-            let is_partial = orphans.len() < live;
+            let is_ours =
+                |(record, claim): &&(&LiveRecord, Claim)| record.rdata.rtype() == rtype && claim.is_ours();
+            let is_partial = orphans.len() < claims.records.iter().filter(is_ours).count();
             let removal = Removal {
                 rtype,
                 data: orphans.iter().map(|(record, _)| (*record).clone()).collect(),

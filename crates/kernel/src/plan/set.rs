@@ -67,6 +67,9 @@ pub(super) fn plan_set(
                 return plan;
             }
         }
+    } else if let Some(rejection) = place.unclear_neighbour(&here) {
+        plan.rejections.push(rejection);
+        return plan;
     } else {
         place.judge_each(&here, wanted, &mut plan)
     };
@@ -87,7 +90,9 @@ pub(super) fn plan_set(
     }
     let (mut spare, kept): (Vec<_>, Vec<_>) =
         pool.into_iter().partition(|candidate| candidate.is_replaceable);
-    plan.orphans.extend(kept.iter().filter_map(orphan));
+    if !place.is_reserved() {
+        plan.orphans.extend(kept.iter().filter_map(orphan));
+    }
     // Backwards, so that the first new value takes the first spare record.
     spare.reverse();
     for value in new {
@@ -143,10 +148,9 @@ impl Place<'_> {
         }
         let is_txt = matches!(self.situation.registry.form, Form::Txt(_));
         if let Form::Txt(form) = &self.situation.registry.form
-            && !form.names.has_room(self.name, self.set.rtype, &self.situation.registry.domain)
+            && !form.names.has_place(self.name, self.set.rtype, &self.situation.registry.domain)
         {
-            let why =
-                "leaves no room for its ownership marker; shorten the name, or use registry.type Comment";
+            let why = "leaves no room for its ownership marker; change the name or registry.txt, or use registry.type Comment";
             return Err(self.reject(Reason::InvalidValue, why.into()));
         }
         let mut pool = Vec::new();
@@ -154,17 +158,22 @@ impl Place<'_> {
             if record.read_only {
                 return Err(self.read_only(record));
             }
+            let mut is_replaceable = true;
             match claim {
                 Claim::Foreign { owner } => return Err(self.owned_by(owner)),
                 Claim::Unclaimed => self.adopt_whole(here, wanted)?,
                 Claim::Ours { holder, .. } => {
                     let is_wanted = wanted.iter().any(|value| value.rdata == record.rdata);
-                    if !is_txt && !is_wanted && !self.releases(holder) {
+                    let is_alias = matches!(self.set.rtype, RecordType::CNAME | RecordType::DNAME);
+                    let is_in_the_way = !self.releases(holder)
+                        && ((is_alias && !is_wanted) || (is_txt && !self.is_of_our_namespace(holder)));
+                    if is_in_the_way || (is_alias && !is_wanted && self.is_reserved()) {
                         return Err(self.held_by(holder));
                     }
+                    is_replaceable = self.releases(holder);
                 }
             }
-            pool.push(Candidate { record, claim, is_replaceable: true });
+            pool.push(Candidate { record, claim, is_replaceable: is_replaceable && !self.is_reserved() });
         }
         Ok(pool)
     }
@@ -205,6 +214,35 @@ impl Place<'_> {
     fn releases(&self, holder: &HolderRef) -> bool {
         self.set.holders.iter().any(|wanting| holder.names(wanting))
             || self.situation.evidence.releases(holder)
+    }
+
+    /// At a reserved name, a value that another namespace holds and may still want.
+    fn unclear_neighbour(&self, here: &[&(&LiveRecord, Claim)]) -> Option<Rejection> {
+        here.iter().find_map(|(_, claim)| match claim {
+            Claim::Ours { holder, .. }
+                if self.is_reserved() && !self.releases(holder) && !self.is_of_our_namespace(holder) =>
+            {
+                Some(self.held_by(holder))
+            }
+            Claim::Ours { .. } | Claim::Foreign { .. } | Claim::Unclaimed => None,
+        })
+    }
+
+    /// Whether an object that can't be served asks for this set too: some of its values may be its own.
+    fn is_reserved(&self) -> bool {
+        self.situation.desired.is_shared_with_unmet(self.name, self.set.rtype)
+    }
+
+    /// Whether a holder may share the set with ours while its own wish is not clear.
+    fn is_of_our_namespace(&self, holder: &HolderRef) -> bool {
+        match holder {
+            HolderRef::Full(holder) => {
+                self.set.holders.iter().any(|wanting| wanting.namespace() == holder.namespace())
+            }
+            HolderRef::Hash(_) => false,
+            // Nobody is named, so nobody is in the way.
+            HolderRef::Nobody => true,
+        }
     }
 
     fn adopt_whole(&self, here: &[&(&LiveRecord, Claim)], wanted: &[Wanted]) -> Result<(), Rejection> {
@@ -312,9 +350,12 @@ impl Place<'_> {
         let place = (self.name, self.set.rtype);
         let current = claims.marker(self.set.rtype).filter(|marker| marker.place == MarkerPlace::Typed);
         if let Some(marker) = current
-            && let Claim::Ours { holder: named, standing: Standing::Current } = &marker.claim
-            && named.names(holder)
+            && let Claim::Ours { holder: named, standing } = &marker.claim
+            && ((*standing == Standing::Current && named.names(holder))
+                || !self.releases(named)
+                || self.is_reserved())
         {
+            // Whoever may still want some of the values keeps the marker's word for it.
             return None;
         }
         let record = Record {

@@ -271,8 +271,10 @@ fn join(winner: &mut Wish<'_>, wish: &Wish<'_>) -> Result<(), &'static str> {
     match (&mut winner.set.values, &wish.set.values) {
         (Values::Known(values), Values::Known(more)) => {
             for wanted in more {
-                if !values.iter().any(|value| value.rdata == wanted.rdata) {
-                    values.push(wanted.clone());
+                match values.iter_mut().find(|value| value.rdata == wanted.rdata) {
+                    // Whoever was first in the zone must not matter here, or the marker would move.
+                    Some(value) => value.holder = value.holder.clone().min(wanted.holder.clone()),
+                    None => values.push(wanted.clone()),
                 }
             }
             values.sort();

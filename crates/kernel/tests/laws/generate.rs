@@ -147,7 +147,11 @@ fn live_records(
     capabilities: &Capabilities,
 ) -> Vec<(Name, LiveRecord)> {
     let mut records: Vec<(Name, LiveRecord)> = Vec::new();
+    let mut seen = std::collections::BTreeSet::new();
     for (name, rtype, values, set_mark, ttl) in sets {
+        if !seen.insert((*name, *rtype)) {
+            continue;
+        }
         let (name, rtype) = (names()[*name].clone(), TYPES[*rtype]);
         let fits = |records: &[(Name, LiveRecord)], rdata: &Rdata| {
             records.iter().filter(|(other, _)| *other == name).all(|(_, other)| {
@@ -243,8 +247,14 @@ fn desired(capabilities: Capabilities) -> impl Strategy<Value = Desired> {
             Some("a longer text that may have to be cut on the way, with ünïcödé in it"),
         ]),
     );
-    vec(set, 0..7).prop_map(move |sets| {
+    (vec(set, 0..7), any::<u16>()).prop_map(move |(sets, reserved)| {
         let mut desired = Desired::default();
+        // Every eighth name or so.
+        for (index, name) in names().into_iter().enumerate() {
+            if (reserved >> (2 * index)) & 3 == 0 && reserved & 1 == 1 {
+                desired.reserve(name, TYPES[usize::from(reserved >> 12) % TYPES.len()]);
+            }
+        }
         for ((name, rtype, values, kind), (ttl, proxied, adoption), comment) in sets {
             let (name, rtype) = (names()[name].clone(), TYPES[rtype]);
             if desired

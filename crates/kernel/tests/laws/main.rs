@@ -145,14 +145,15 @@ proptest! {
                 let Some(Claim::Ours { holder, .. }) = claim else { continue };
                 let wants_the_set = case.desired.at(name).iter().any(|set| {
                     set.rtype == before.rdata.rtype()
-                        && (set.holders.iter().any(|wanting| holder.names(wanting))
-                            || matches!(case.registry.form, Form::Txt(_)))
+                        && set.holders.iter().any(|wanting| holder.names(wanting))
                 });
                 prop_assert!(wants_the_set || case.evidence.releases(holder), "{:?}", edit);
                 let is_unknown = case.desired.at(name).iter().any(|set| {
                     set.rtype == before.rdata.rtype() && set.values == Values::Unknown
                 });
                 prop_assert!(!is_unknown, "a set of unknown values was touched: {:?}", edit);
+let is_wanted = case.desired.at(name).iter().any(|set| set.rtype == before.rdata.rtype());
+                prop_assert!(is_wanted || !case.desired.is_reserved(name), "a reserved name lost something: {:?}", edit);
             }
         }
     }

@@ -9,7 +9,7 @@ use zonekeeper_kernel::render;
 use crate::{
     commands::{Ending, options::FolderOptions, progress::Bar, say},
     report::shown_line,
-    session::{Report, Serving, Session},
+    session::{Approved, Report, Serving, Session},
 };
 
 /// Apply once, from CI.
@@ -43,8 +43,7 @@ impl Apply {
                 );
             }
             total = Some(planned.zones.iter().map(|zone| zone.shown().len()).sum());
-            approved =
-                planned.zones.iter().map(|zone| (zone.key.clone(), zone.verdict().hash.clone())).collect();
+            approved = planned.zones.iter().map(|zone| (zone.key.clone(), Approved::from(zone))).collect();
         }
         let bar = Bar::new(total);
         let report = session.apply(&approved, &|zone, done| bar.set(zone, done)).await;

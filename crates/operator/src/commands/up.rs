@@ -21,6 +21,7 @@ use crate::{
         options::{FolderOptions, listed, read},
         say,
     },
+    folder::Folder,
     report::shown_line,
     session::{Report, Serving, Session},
 };
@@ -67,7 +68,7 @@ impl Up {
             tokio::select! {
                 Some(()) = changes.recv() => {
                     settle(&mut changes).await;
-                    match read(&self.folder) {
+                    match self.read_settled(keeper.session.folder()).await {
                         Ok(folder) => match keeper.session.reload(folder).await {
                             Ok(()) => {
                                 let report = keeper.pass().await;
@@ -86,6 +87,16 @@ impl Up {
                 }
             }
         }
+    }
+
+    /// Reads the folder; where objects have gone, once more after a while: a checkout or a copy may be under way.
+    async fn read_settled(&self, before: &Folder) -> anyhow::Result<Folder> {
+        let folder = read(&self.folder)?;
+        if !folder.lacks_objects_of(before) {
+            return Ok(folder);
+        }
+        tokio::time::sleep(PATIENCE).await;
+        read(&self.folder)
     }
 }
 

@@ -94,10 +94,9 @@ pub fn read(path: &Path) -> Result<Folder, Problems> {
 /// The manifest files below a folder, sorted; hidden files and folders are left out.
 pub fn manifest_files(path: &Path) -> std::io::Result<BTreeSet<PathBuf>> {
     let mut files = BTreeSet::new();
-    if !path.is_dir() {
-        std::fs::metadata(path)?;
-        files.insert(path.to_owned());
-        return Ok(files);
+    if std::fs::metadata(path)?.is_file() {
+        // One file would be taken for the whole wish, and the records of all others for given up.
+        return Err(std::io::Error::other("it is a file; give the folder that holds all manifests"));
     }
     let mut folders = vec![path.to_owned()];
     // A link to a folder above would lead round and round.
@@ -138,6 +137,11 @@ impl Reader {
             Ok(text) => text,
             Err(error) => return self.problem(file, 0, String::new(), format!("can't be read: {error}")),
         };
+        if text.is_empty() {
+            // What a full disk, or a checkout that is not done yet, leaves behind.
+            let message = "is empty; remove the file if nothing is wanted of it".to_owned();
+            return self.problem(file, 0, String::new(), message);
+        }
         match serde_saphyr::from_multiple::<Option<Node>>(&text) {
             Ok(nodes) => {
                 nodes.into_iter().flatten().for_each(|node| self.read_document(file, &node.without_nulls()))
@@ -175,7 +179,8 @@ impl Reader {
             }
             (GROUP, _) => self.read_ours(file, node, kind),
             (_, _) => {
-                let note = format!("{}:{}: {version} {kind} is skipped", file.display(), node.line);
+                let what = printable(&format!("{version} {kind}"));
+                let note = format!("{}:{}: {what} is skipped", file.display(), node.line);
                 self.folder.notes.push(note);
             }
         }
@@ -233,7 +238,7 @@ impl Reader {
         let is_cluster_scoped = kind == "DNSProvider";
         if is_cluster_scoped {
             object.meta_mut().namespace = None;
-        } else if object.namespace().is_none() {
+        } else if object.namespace().is_none_or(|namespace| namespace.is_empty()) {
             object.meta_mut().namespace = Some("default".into());
         }
         let identity = (kind, object.namespace().unwrap_or_default(), object.name_any());
@@ -341,6 +346,15 @@ impl Folder {
         self.secrets.iter().find(matches).map(|(_, secret)| secret)
     }
 
+    /// Whether a record set that another version of the folder declares is gone.
+    pub fn lacks_objects_of(&self, other: &Self) -> bool {
+        let keys = |folder: &Self| -> BTreeSet<(Option<String>, String)> {
+            let sets = folder.record_sets.iter();
+            sets.map(|declared| (declared.object.namespace(), declared.object.name_any())).collect()
+        };
+        !keys(other).is_subset(&keys(self))
+    }
+
     /// The labels of a namespace; every namespace is labelled with its own name.
     pub fn namespace_labels(&self, namespace: &str) -> Labels {
         let mut labels = self.namespaces.get(namespace).cloned().unwrap_or_default();
@@ -373,9 +387,10 @@ impl fmt::Debug for Secret {
 
 impl fmt::Display for Problem {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.field.as_str() {
-            "" => write!(formatter, "{}: {}", self.place, self.message),
-            field => write!(formatter, "{}: {field}: {}", self.place, self.message),
+        let (field, message) = (printable(&self.field), printable(&self.message));
+        match field.as_str() {
+            "" => write!(formatter, "{}: {message}", self.place),
+            field => write!(formatter, "{}: {field}: {message}", self.place),
         }
     }
 }
@@ -438,6 +453,12 @@ fn steps(path: &serde_path_to_error::Path) -> Vec<Step> {
             serde_path_to_error::Segment::Enum { .. } | serde_path_to_error::Segment::Unknown => None,
         })
         .collect()
+}
+
+/// A text from a manifest without what would steer a terminal.
+fn printable(text: &str) -> String {
+    let steers = |c: char| c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    text.chars().map(|c| if steers(c) { c.escape_default().to_string() } else { c.to_string() }).collect()
 }
 
 /// The manifest of a built-in provider, for folders that declare none.

@@ -5,7 +5,11 @@ mod credentials;
 mod open;
 mod wishes;
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+    time::Duration,
+};
 
 pub use credentials::FolderCredentials;
 use tokio::time::Instant;
@@ -107,6 +111,23 @@ pub struct ZoneReport {
     pub state: ZoneState,
 }
 
+/// A plan that a person has seen and released.
+pub struct Approved {
+    /// Identifies what is held.
+    pub hash: String,
+    /// The names that it changes.
+    pub names: BTreeSet<zonekeeper_kernel::name::Name>,
+}
+
+impl From<&ZoneReport> for Approved {
+    fn from(planned: &ZoneReport) -> Self {
+        Self {
+            hash: planned.verdict().hash.clone(),
+            names: planned.shown().into_iter().map(|shown| shown.change.name.clone()).collect(),
+        }
+    }
+}
+
 /// Whether a zone was worked on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ZoneState {
@@ -182,10 +203,10 @@ impl Session {
 
     /// Applies what every zone needs, as far as the guard lets it.
     ///
-    /// `approved` holds, by zone, the hash of the held changes that a person has seen and released.
+    /// `approved` holds, by zone, what a person has seen and released: nothing else is touched there.
     pub async fn apply(
         &mut self,
-        approved: &BTreeMap<ZoneKey, String>,
+        approved: &BTreeMap<ZoneKey, Approved>,
         progress: &(dyn Fn(&ZoneKey, usize) + Send + Sync),
     ) -> Report {
         let mut wishes = self.wishes().await;
@@ -194,17 +215,25 @@ impl Session {
             let (mut report, resolved) = wishes.begin(zone).await;
             if let (Ok(worker), Some(resolved)) = (&mut zone.worker, resolved) {
                 let key = &zone.zone.key;
-                let approval = approved.get(key).map_or(Approval::None, |hash| Approval::Held(hash.clone()));
+                let (approval, scope) = match approved.get(key) {
+                    Some(approved) => (Approval::Held(approved.hash.clone()), Scope::Names(&approved.names)),
+                    None => (Approval::None, Scope::Zone),
+                };
                 let done = |count| progress(key, count);
                 let order = Order {
                     desired: &resolved.desired,
                     evidence: &resolved.evidence,
+                    scope,
                     approval: &approval,
                     waiting: self.options.waiting,
                     progress: &done,
                 };
                 match worker.pass(&order).await {
-                    Ok(pass) => report.pass = pass,
+                    Ok(pass) => {
+                        report.pass = pass;
+                        // Refusals at other names are still to be told.
+                        report.pass.plan = worker.plan(order.desired, order.evidence, Scope::Zone);
+                    }
                     Err(error) => report.error = Some(error),
                 }
             }

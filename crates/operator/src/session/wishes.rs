@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use kube::ResourceExt;
-use zonekeeper_api::AddressSource;
+use zonekeeper_api::{AddressSource, RecordSetSpec};
 use zonekeeper_kernel::{
     desired::Desired,
     holder::Holder,
@@ -30,6 +30,10 @@ pub struct Wishes {
     rejections: Vec<Rejection>,
     /// Objects that are there, and whose wish is not clear: what they hold stays (law 5).
     unclear: BTreeSet<Holder>,
+    /// Sets that refused objects ask for, as far as their name can be read.
+    refused: Vec<(WantedName, RecordType)>,
+    /// Whether an object asks for a name that can't be read at all: any record may be its own.
+    has_nameless: bool,
     /// Wishes that a zone would have, were it not for a longer one.
     outranked: BTreeMap<ZoneKey, Vec<(Name, RecordType, Holder)>>,
 }
@@ -49,6 +53,8 @@ impl Wishes {
             by_zone: BTreeMap::new(),
             rejections: Vec::new(),
             unclear: BTreeSet::new(),
+            refused: Vec::new(),
+            has_nameless: false,
             outranked: BTreeMap::new(),
         };
         // A zone that can't be reached keeps its place: its wishes must not fall to the zone above it.
@@ -69,6 +75,10 @@ impl Wishes {
                 Ok(Asked { intent, unknown }) => wishes.place(intent, unknown, &candidates),
                 Err(bad) => {
                     let rtype = object.spec.rtype.parse().unwrap_or(RecordType::from_code(0));
+                    match wanted_name(&object.spec) {
+                        Some(name) => wishes.refused.push((name, rtype)),
+                        None => wishes.has_nameless = true,
+                    }
                     let message = format!("{}: {bad}", declared.place);
                     wishes.refuse(Rejection {
                         holder,
@@ -97,6 +107,9 @@ impl Wishes {
         }
         if intent.values.is_none() {
             self.unclear.insert(intent.holder.clone());
+        }
+        if !rejections.is_empty() {
+            self.refused.push((intent.name.clone(), intent.rtype));
         }
         rejections.into_iter().for_each(|rejection| self.refuse(rejection));
         for candidate in candidates {
@@ -143,7 +156,8 @@ impl Wishes {
             Ok(_) if is_suspended => None,
             Ok(worker) => match worker.observe().await {
                 Ok(()) => {
-                    let (desired, rejections) = self.resolve(&zone.zone, worker);
+                    let (mut desired, rejections) = self.resolve(&zone.zone, worker);
+                    self.reserve(&zone.zone, &rejections, &mut desired);
                     let evidence = self.evidence(&zone.zone, worker, &rejections);
                     report.rejections = rejections;
                     Some(Resolved { desired, evidence })
@@ -169,9 +183,30 @@ impl Wishes {
         resolve(zone, worker.capabilities(), &worker.settings().registry, wishes, &incumbents)
     }
 
+    /// Keeps what the names of refused wishes hold, whoever holds it now: an object may have been renamed.
+    fn reserve(&self, zone: &Zone, rejections: &[Rejection], desired: &mut Desired) {
+        for rejection in rejections {
+            if let Some(name) = &rejection.name {
+                desired.reserve(name.clone(), rejection.rtype);
+            }
+        }
+        for (name, rtype) in &self.refused {
+            let name = match name {
+                WantedName::Absolute(name) => Some(name.clone()),
+                WantedName::Relative(text) => Name::parse_under(text, &zone.domain).ok(),
+            };
+            if let Some(name) = name.filter(|name| name.is_within(&zone.domain)) {
+                desired.reserve(name, *rtype);
+            }
+        }
+    }
+
     /// The folder is the whole wish of its owner id, but for those whose wish is not clear, and for records
     /// that would move to a longer zone: those move by approval only.
     fn evidence(&self, zone: &Zone, worker: &ZoneWorker, rejections: &[Rejection]) -> Evidence {
+        if self.has_nameless {
+            return Evidence::seen([]);
+        }
         let refused = rejections.iter().map(|rejection| rejection.holder.clone());
         let outranked = self.outranked.get(&zone.key).map_or(&[][..], Vec::as_slice);
         let incumbents = worker.incumbents(outranked.iter().map(|(name, _, _)| name.clone()));
@@ -184,6 +219,15 @@ impl Wishes {
     /// What was refused before it reached a zone.
     pub fn into_rejections(self) -> Vec<Rejection> {
         self.rejections
+    }
+}
+
+/// The name that an object asks for, where that can be read.
+fn wanted_name(spec: &RecordSetSpec) -> Option<WantedName> {
+    match (&spec.name, &spec.relative_name) {
+        (Some(name), _) => Name::parse(name).ok().map(WantedName::Absolute),
+        (None, Some(name)) => Some(WantedName::Relative(name.clone())),
+        (None, None) => None,
     }
 }
 

@@ -7,8 +7,9 @@ use zonekeeper_kernel::{
     guard::{Approval, Verdict, is_counted_delete, is_counted_update},
     name::Name,
     plan::{Cause, Change, Edit, Evidence, Plan, Role, Scope},
+    render,
 };
-use zonekeeper_providers::{Outcome, Progress, ProviderError, Retry, ZoneAccess};
+use zonekeeper_providers::{Outcome, Progress, ProviderError, Retry, ZoneAccess, describe};
 
 use crate::zone::ZoneWorker;
 
@@ -37,6 +38,8 @@ pub struct Order<'a> {
     pub desired: &'a Desired,
     /// Which holders are known to want a record no more.
     pub evidence: &'a Evidence,
+    /// Which names to work on.
+    pub scope: Scope<'a>,
     /// What a person has approved.
     pub approval: &'a Approval,
     /// How long it may wait for a provider that asks for it.
@@ -142,12 +145,12 @@ impl ZoneWorker {
         round: u32,
     ) -> Result<Round, ProviderError> {
         self.observe().await?;
-        pass.plan = self.plan(order.desired, order.evidence, Scope::Zone);
+        pass.plan = self.plan(order.desired, order.evidence, order.scope);
         pass.verdict = self.guard(&pass.plan, order.approval);
         let doubtful = self.doubtful(pass.verdict.cleared.changes());
         if !doubtful.is_empty() {
             self.cache.refresh(access, &doubtful).await?;
-            pass.plan = self.plan(order.desired, order.evidence, Scope::Zone);
+            pass.plan = self.plan(order.desired, order.evidence, order.scope);
             pass.verdict = self.guard(&pass.plan, order.approval);
             // What came up only now was not read afresh: it waits for the next round.
             let is_new = |change: &Change| !self.doubtful(std::slice::from_ref(change)).is_subset(&doubtful);
@@ -159,6 +162,12 @@ impl ZoneWorker {
         if pass.verdict.cleared.changes().is_empty() {
             self.settle(order.desired, &pass.plan);
             return Ok(Round::Done);
+        }
+        if is_repetition(&pass.applied, pass.verdict.cleared.changes()) {
+            let changes = std::mem::take(&mut pass.verdict.cleared).into_changes();
+            pass.failed
+                .extend(changes.into_iter().map(|change| Failure { error: not_kept(&change), change }));
+            return Ok(Round::GaveUp(None));
         }
         let outcomes = access.apply(&pass.verdict.cleared, order.progress).await;
         let changes = std::mem::take(&mut pass.verdict.cleared).into_changes();
@@ -262,5 +271,21 @@ impl ZoneWorker {
                 }
             }
         }
+    }
+}
+
+/// Whether everything that is to be done was done before: the provider says yes and does not keep it.
+fn is_repetition(applied: &[Change], cleared: &[Change]) -> bool {
+    if applied.is_empty() {
+        return false;
+    }
+    let done: BTreeSet<String> = applied.iter().map(render::hash_line).collect();
+    cleared.iter().all(|change| done.contains(&render::hash_line(change)))
+}
+
+fn not_kept(change: &Change) -> ProviderError {
+    let what = describe(change);
+    ProviderError::Rejected {
+        message: format!("{what}: the provider reported success, but does not keep the change"),
     }
 }
