@@ -97,16 +97,6 @@ impl Claim {
     }
 }
 
-impl Claim {
-    /// What is unclaimed in our own form may still carry somebody's marker in another.
-    fn or_foreign(self, owner: impl FnOnce() -> Option<String>) -> Self {
-        match self {
-            Self::Unclaimed => owner().map_or(Self::Unclaimed, |owner| Self::Foreign { owner }),
-            Self::Ours { .. } | Self::Foreign { .. } => self,
-        }
-    }
-}
-
 // === impl Known ===
 
 impl Known {
@@ -129,13 +119,7 @@ impl<'a> NameClaims<'a> {
     pub fn read(registry: &Registry, known: &Known, live: &'a Live, name: &Name) -> Self {
         let here = live.at(name);
         match &registry.form {
-            Form::Comment(_) => {
-                let claim = |record: &'a LiveRecord| {
-                    let other = || externaldns_owner(registry, live, name, record);
-                    (record, by_comment(registry, known, name, record).or_foreign(other))
-                };
-                Self { records: here.iter().map(claim).collect(), markers: Vec::new() }
-            }
+            Form::Comment(_) => Self::by_comments(registry, known, live, name),
             Form::None => {
                 let claim = |record: &'a LiveRecord| (record, by_memory(known, record, Standing::Current));
                 Self { records: here.iter().map(claim).collect(), markers: Vec::new() }
@@ -147,6 +131,30 @@ impl<'a> NameClaims<'a> {
     /// The marker of one type.
     pub fn marker(&self, rtype: RecordType) -> Option<&SetMarker<'a>> {
         self.markers.iter().find(|marker| marker.rtype == rtype)
+    }
+
+    /// Comments claim values; what carries none may belong to a set that ExternalDNS has marked.
+    fn by_comments(registry: &Registry, known: &Known, live: &'a Live, name: &Name) -> Self {
+        let mut claims = Self::default();
+        for record in live.at(name) {
+            let claim = match by_comment(registry, name, record) {
+                Some(claim) => claim,
+                None => match externaldns_marker(registry, live, name, record) {
+                    Some(marker) => {
+                        let claim = marker.claim.clone();
+                        // Texts of other people lie beside an untyped marker without being its data.
+                        if marker.place == MarkerPlace::Typed || marker.rtype != RecordType::TXT {
+                            claims.markers.push(marker);
+                        }
+                        claim
+                    }
+                    None => by_memory(known, record, Standing::Rewrite),
+                },
+            };
+            claims.records.push((record, claim));
+        }
+        claims.markers.dedup_by_key(|marker| marker.rtype);
+        claims
     }
 
     fn by_txt(registry: &Registry, form: &TxtForm, known: &Known, live: &'a Live, name: &Name) -> Self {
@@ -173,9 +181,10 @@ impl<'a> NameClaims<'a> {
             let rtype = record.rdata.rtype();
             match markers.iter().find(|marker| marker.rtype == rtype) {
                 Some(marker) => marker.claim.clone(),
-                None => {
-                    by_memory(known, record, Standing::Rewrite).or_foreign(|| other_comment(registry, record))
-                }
+                None => match other_comment(registry, record) {
+                    Some(owner) => Claim::Foreign { owner },
+                    None => by_memory(known, record, Standing::Rewrite),
+                },
             }
         };
         let records = data.into_iter().map(|record| (record, claim(record))).collect();
@@ -219,18 +228,16 @@ pub fn is_reserved_text(rdata: &crate::rdata::Rdata) -> bool {
     txt::is_reserved(rdata)
 }
 
-fn by_comment(registry: &Registry, known: &Known, name: &Name, record: &LiveRecord) -> Claim {
-    let Some(marker) = comment::split(&record.comment).marker else {
-        return by_memory(known, record, Standing::Rewrite);
-    };
-    match comment::verify(registry, (name, record.rdata.rtype()), &marker) {
+fn by_comment(registry: &Registry, name: &Name, record: &LiveRecord) -> Option<Claim> {
+    let marker = comment::split(&record.comment).marker?;
+    Some(match comment::verify(registry, (name, record.rdata.rtype()), &marker) {
         comment::Verdict::Ours { holder, signature: Signature::Current } => {
             Claim::Ours { holder, standing: Standing::Current }
         }
         comment::Verdict::Ours { holder, signature: Signature::Previous | Signature::Bad }
         | comment::Verdict::TakenOver { holder } => Claim::Ours { holder, standing: Standing::Rewrite },
         comment::Verdict::Foreign => Claim::Foreign { owner: marker.owner.to_owned() },
-    }
+    })
 }
 
 fn by_memory(known: &Known, record: &LiveRecord, standing: Standing) -> Claim {
@@ -270,24 +277,33 @@ fn set_marker<'a>(
     found
 }
 
-/// Whose a record is by ExternalDNS's markers at their default names, seen from a zone with comment markers;
-/// none where they are ours or taken over.
-fn externaldns_owner(registry: &Registry, live: &Live, name: &Name, record: &LiveRecord) -> Option<String> {
+/// Somebody else's ExternalDNS marker for a record, at its default name, seen from a zone with comment markers;
+/// none where it is ours or taken over.
+fn externaldns_marker<'a>(
+    registry: &Registry,
+    live: &'a Live,
+    name: &Name,
+    record: &'a LiveRecord,
+) -> Option<SetMarker<'a>> {
     let (form, rtype) = (TxtForm::default(), record.rdata.rtype());
-    let is_other = |owner: &String| {
-        *owner != registry.owner.as_str() && !registry.take_over_from.iter().any(|id| id.as_str() == owner)
+    let is_other = |owner: &str| {
+        owner != registry.owner.as_str() && !registry.take_over_from.iter().any(|id| id.as_str() == owner)
     };
-    if let Some(labels) = form.read(&record.rdata) {
-        return Some(labels.owner().to_owned()).filter(is_other);
+    let read = |at: &Name, record: &'a LiveRecord, place: MarkerPlace| {
+        let owner = form.read(&record.rdata)?.owner().to_owned();
+        let claim = Claim::Foreign { owner: owner.clone() };
+        is_other(&owner).then(|| SetMarker { rtype, name: at.clone(), record, claim, place })
+    };
+    if form.read(&record.rdata).is_some() {
+        return read(name, record, MarkerPlace::Legacy);
     }
     let typed = form.names.marker_of(name, rtype, &registry.domain);
     let legacy = form.names.legacy_marker_of(name, &registry.domain).filter(|_| rtype != RecordType::AAAA);
-    std::iter::once(typed)
-        .chain(legacy)
-        .flat_map(|at| of_type(live.at(&at), RecordType::TXT))
-        .filter_map(|marker| form.read(&marker.rdata))
-        .map(|labels| labels.owner().to_owned())
-        .find(is_other)
+    let places = [(Some(typed), MarkerPlace::Typed), (legacy, MarkerPlace::Legacy)];
+    places.into_iter().find_map(|(at, place)| {
+        let at = at?;
+        of_type(live.at(&at), RecordType::TXT).iter().find_map(|marker| read(&at, marker, place))
+    })
 }
 
 /// Whose a record is by the marker in its comment, seen from a zone with TXT markers.

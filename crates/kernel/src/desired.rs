@@ -62,7 +62,23 @@ pub struct DesiredSet {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Desired {
     names: BTreeMap<Name, Vec<DesiredSet>>,
-    reserved: BTreeMap<Name, BTreeSet<RecordType>>,
+    reserved: BTreeMap<Name, Reserved>,
+}
+
+/// What wishes that can't be carried out ask for at a name.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+struct Reserved {
+    types: BTreeSet<RecordType>,
+    is_expected: bool,
+}
+
+/// Whether a wish that can't be carried out will be, once it is put right.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unmet {
+    /// It was refused for what it asks: what is there stays, and nobody need be asked about it.
+    Mistaken,
+    /// It was refused for what its object may have: what is there stays until a person says that it goes.
+    Forbidden,
 }
 
 // === impl Desired ===
@@ -78,8 +94,15 @@ impl Desired {
     }
 
     /// Notes that somebody asks for a set whose wish can't be carried out: what the name holds may be theirs.
-    pub fn reserve(&mut self, name: Name, rtype: RecordType) {
-        self.reserved.entry(name).or_default().insert(rtype);
+    pub fn reserve(&mut self, name: Name, rtype: RecordType, unmet: Unmet) {
+        let reserved = self.reserved.entry(name).or_default();
+        reserved.types.insert(rtype);
+        reserved.is_expected |= unmet == Unmet::Mistaken;
+    }
+
+    /// Whether what is there will be asked for again by a wish that has to be put right.
+    pub fn is_expected(&self, name: &Name) -> bool {
+        self.reserved.get(name).is_some_and(|reserved| reserved.is_expected)
     }
 
     /// Whether sets that nobody else asks for must stay at this name.
@@ -89,7 +112,7 @@ impl Desired {
 
     /// Whether some values of this very set may belong to a wish that can't be carried out.
     pub fn is_shared_with_unmet(&self, name: &Name, rtype: RecordType) -> bool {
-        self.reserved.get(name).is_some_and(|types| types.contains(&rtype))
+        self.reserved.get(name).is_some_and(|reserved| reserved.types.contains(&rtype))
     }
 
     /// The sets of one name, by type.

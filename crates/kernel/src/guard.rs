@@ -123,6 +123,17 @@ pub struct Verdict {
     pub released_by_approval: bool,
 }
 
+// === impl Window ===
+
+impl Window {
+    /// Adds a change that is made.
+    pub fn count(&mut self, change: &Change) {
+        self.deletes += usize::from(is_counted_delete(change));
+        self.updates += usize::from(is_counted_update(change));
+        self.prunes += usize::from(change.cause == Cause::Pruned);
+    }
+}
+
 // === impl Limits ===
 
 impl Default for Limits {
@@ -150,12 +161,8 @@ impl Cleared {
 impl std::fmt::Display for HeldFor {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::TooManyDeletes { count, of } => {
-                write!(formatter, "{count} of {of} owned sets would be deleted within the window")
-            }
-            Self::TooManyUpdates { count, of } => {
-                write!(formatter, "{count} of {of} owned sets would be updated within the window")
-            }
+            Self::TooManyDeletes { count, of } => write_share(formatter, *count, *of, "deleted"),
+            Self::TooManyUpdates { count, of } => write_share(formatter, *count, *of, "updated"),
             Self::TooManyPrunes { count, cap } => {
                 write!(
                     formatter,
@@ -171,6 +178,20 @@ impl std::fmt::Display for HeldFor {
             Self::NeverEmpty => formatter.write_str("a wanted name would be left without records"),
             Self::ProtectedName => formatter.write_str("certificates are issued by this name"),
         }
+    }
+}
+
+/// Sets that came within the window can go within it too: then there is no share to speak of.
+fn write_share(
+    formatter: &mut std::fmt::Formatter<'_>,
+    count: usize,
+    of: usize,
+    verb: &str,
+) -> std::fmt::Result {
+    if count <= of {
+        write!(formatter, "{count} of {of} owned sets would be {verb} within the window")
+    } else {
+        write!(formatter, "{count} owned sets would be {verb} within the window, which began with {of}")
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{holder::Holder, name::Name, rdata::RecordType};
+use crate::{desired::Unmet, holder::Holder, name::Name, rdata::RecordType};
 
 /// Why a wish was not, or not yet, carried out. The same word in condition, Event, metric and JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -57,6 +57,14 @@ pub struct Rejection {
 // === impl Reason ===
 
 impl Reason {
+    /// Whether a wish was refused for what its object may have, or for what it asks.
+    pub fn unmet(self) -> Unmet {
+        match self {
+            Self::NotAllowed | Self::NoMatchingZone | Self::AmbiguousZone => Unmet::Forbidden,
+            _mistake => Unmet::Mistaken,
+        }
+    }
+
     /// The word itself.
     pub fn as_str(self) -> &'static str {
         match self {

@@ -5,7 +5,7 @@ mod merge;
 
 use std::collections::BTreeMap;
 
-pub use choose::{Candidate, choose};
+pub use choose::{Candidate, Zones, choose};
 pub use merge::resolve;
 
 use crate::{

@@ -12,7 +12,7 @@ use crate::{
     holder::OwnerId,
     marker::{comment::CommentForm, key::MarkerKeys, txt::TxtForm},
     name::Name,
-    record::MarkerIndex,
+    record::{Live, LiveRecord, MarkerIndex},
 };
 
 /// How ownership is remembered in one zone, and which owner ids count as ours.
@@ -53,6 +53,29 @@ impl Registry {
             keys: MarkerKeys::default(),
             form: Form::None,
         }
+    }
+
+    /// Whether markers are signed, so that they can't be read without a key.
+    pub fn is_signed(&self) -> bool {
+        match &self.form {
+            Form::Comment(_) => true,
+            Form::Txt(form) => form.signed,
+            Form::None => false,
+        }
+    }
+
+    /// Whether our own id is written in a zone, truly or not.
+    pub fn is_named_in(&self, live: &Live) -> bool {
+        let names_us = |record: &LiveRecord| match &self.form {
+            Form::Comment(_) => {
+                comment::split(&record.comment).marker.is_some_and(|marker| marker.owner == self.owner.hash())
+            }
+            Form::Txt(form) => {
+                form.read(&record.rdata).is_some_and(|labels| labels.owner() == self.owner.as_str())
+            }
+            Form::None => false,
+        };
+        live.iter().any(|(_, records)| records.iter().any(names_us))
     }
 
     /// The index by which [`crate::record::Live`] finds TXT markers of a name.

@@ -13,11 +13,21 @@ use crate::{
 #[derive(Debug, Clone)]
 pub enum Evidence {
     /// A folder that parsed completely: it is the whole wish of its owner id.
-    Complete,
-    /// The same, but these holders are there and could not be understood or served: theirs stays.
-    CompleteBut(Seen),
+    Complete {
+        /// But these may not have any more what they hold: only a person can say that it goes.
+        orphaned: Seen,
+        /// But these are there and could not be understood or served: theirs stays, and is no orphan.
+        awaited: Seen,
+    },
     /// What was seen in a cluster.
-    Seen(Seen),
+    Seen {
+        /// These are gone, or want something else: theirs may go.
+        released: Seen,
+        /// These are going, and leave theirs to whoever comes: it stays, and is ours no more.
+        retained: Seen,
+        /// These are there, and what they hold is neither wanted nor given up yet: it stays, and is no orphan.
+        awaited: Seen,
+    },
 }
 
 /// Some holders, found by their name or by its hash.
@@ -37,22 +47,56 @@ pub struct Settled {
 
 impl Evidence {
     /// Evidence from a cluster: these holders are gone, or want something else.
-    pub fn seen(holders: impl IntoIterator<Item = Holder>) -> Self {
-        Self::Seen(Seen::new(holders))
+    pub fn seen(holders: impl IntoIterator<Item = HolderRef>) -> Self {
+        Self::Seen { released: Seen::new(holders), retained: Seen::default(), awaited: Seen::default() }
     }
 
-    /// Evidence from a folder in which these holders are there without a wish that can be carried out.
-    pub fn complete_but(holders: impl IntoIterator<Item = Holder>) -> Self {
-        let unclear = Seen::new(holders);
-        if unclear.holders.is_empty() { Self::Complete } else { Self::CompleteBut(unclear) }
+    /// The same, and these holders are going without what they hold.
+    pub fn retaining(mut self, holders: impl IntoIterator<Item = HolderRef>) -> Self {
+        if let Self::Seen { retained, .. } = &mut self {
+            *retained = Seen::new(holders);
+        }
+        self
+    }
+
+    /// The same, and of these holders nobody can say yet what they give up.
+    pub fn awaiting(mut self, holders: impl IntoIterator<Item = HolderRef>) -> Self {
+        match &mut self {
+            Self::Complete { awaited, .. } | Self::Seen { awaited, .. } => *awaited = Seen::new(holders),
+        }
+        self
+    }
+
+    /// Evidence from a folder that is the whole wish of its owner id.
+    pub fn complete() -> Self {
+        Self::complete_but([])
+    }
+
+    /// The same, but these holders are there, and may not have any more what they hold.
+    pub fn complete_but(holders: impl IntoIterator<Item = HolderRef>) -> Self {
+        Self::Complete { orphaned: Seen::new(holders), awaited: Seen::default() }
     }
 
     /// Whether a record held by `holder` may go.
     pub fn releases(&self, holder: &HolderRef) -> bool {
         match self {
-            Self::Complete => true,
-            Self::CompleteBut(unclear) => !unclear.contain(holder),
-            Self::Seen(seen) => seen.contain(holder),
+            Self::Complete { orphaned, awaited } => !orphaned.contain(holder) && !awaited.contain(holder),
+            Self::Seen { released, .. } => released.contain(holder),
+        }
+    }
+
+    /// Whether a record held by `holder` stays without being an orphan.
+    pub fn awaits(&self, holder: &HolderRef) -> bool {
+        match self {
+            Self::Complete { awaited, .. } | Self::Seen { awaited, .. } => awaited.contain(holder),
+        }
+    }
+
+    /// Whether a record held by `holder` stays, and is ours no more.
+    pub fn retains(&self, holder: &HolderRef) -> bool {
+        match self {
+            Self::Complete { .. } => false,
+            Self::Seen { retained, .. } => retained.contain(holder),
         }
     }
 }
@@ -60,10 +104,19 @@ impl Evidence {
 // === impl Seen ===
 
 impl Seen {
-    fn new(holders: impl IntoIterator<Item = Holder>) -> Self {
-        let holders: BTreeSet<Holder> = holders.into_iter().collect();
-        let hashes = holders.iter().map(Holder::hash).collect();
-        Self { holders, hashes }
+    fn new(refs: impl IntoIterator<Item = HolderRef>) -> Self {
+        let mut seen = Self::default();
+        for holder in refs {
+            match holder {
+                HolderRef::Full(holder) => {
+                    seen.hashes.insert(holder.hash());
+                    seen.holders.insert(holder);
+                }
+                HolderRef::Hash(hash) => drop(seen.hashes.insert(hash.into())),
+                HolderRef::Nobody => {}
+            }
+        }
+        seen
     }
 
     fn contain(&self, holder: &HolderRef) -> bool {

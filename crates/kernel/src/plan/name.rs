@@ -8,7 +8,7 @@ use crate::{
     plan::{
         Cause, Change, Edit, Operation, Orphan, Plan, Role, Situation,
         retype::{Removal, join},
-        set::{SetPlan, delete, plan_set},
+        set::{SetPlan, delete, plan_set, unmarked},
     },
     rdata::RecordType,
     reason::{Reason, Rejection},
@@ -137,6 +137,7 @@ fn removals(
 ) -> Vec<Removal> {
     let mut removals: Vec<Removal> = Vec::new();
     let is_reserved = situation.desired.is_reserved(name);
+    let is_expected = situation.desired.is_expected(name);
     let is_ours_to_write = situation.rules.names.allow(name) && !is_reserved;
     let is_wanted = |rtype: RecordType| wishes.iter().any(|set| set.rtype == rtype);
     for run in claims.records.chunk_by(|one, other| one.0.rdata.rtype() == other.0.rdata.rtype()) {
@@ -145,6 +146,7 @@ fn removals(
             continue;
         }
         let (mut released, mut pruned, mut orphaned) = (Vec::new(), Vec::new(), Vec::new());
+        let mut disowned = Vec::new();
         let mut released_from = HolderRef::Nobody;
         for (record, claim) in run {
             match claim {
@@ -153,6 +155,11 @@ fn removals(
                     released_from = holder.clone();
                     released.push((*record).clone());
                 }
+                Claim::Ours { holder, .. } if is_ours_to_write && situation.evidence.retains(holder) => {
+                    disowned.push((*record, holder))
+                }
+                // Somebody who can't be served now may mean this very record.
+                Claim::Ours { holder, .. } if is_expected || situation.evidence.awaits(holder) => {}
                 Claim::Ours { holder, .. } => orphaned.push((*record, holder)),
                 Claim::Unclaimed if !is_reserved && is_prunable(situation, name, rtype) => {
                     pruned.push((*record).clone())
@@ -162,6 +169,9 @@ fn removals(
         }
         let ours = run.iter().filter(|(record, claim)| claim.is_ours() && !record.read_only).count();
         hold_orphans(situation, name, &orphaned, claims, plan);
+        if disowned.len() == ours {
+            disown(situation, name, &disowned, claims, plan);
+        }
         if !released.is_empty() {
             // Losing all of ours is losing the set, whatever stands beside it.
             let is_partial = released.len() < ours;
@@ -198,6 +208,33 @@ fn removals(
         }
     }
     removals
+}
+
+/// Leaves a set to whoever comes: only our claim on it goes.
+fn disown(
+    situation: &Situation<'_>,
+    name: &Name,
+    records: &[(&LiveRecord, &HolderRef)],
+    claims: &NameClaims<'_>,
+    plan: &mut Plan,
+) {
+    let Some((first, holder)) = records.first() else { return };
+    let mut edits: Vec<Edit> = Vec::new();
+    edits.extend(records.iter().filter_map(|(record, _)| unmarked(situation.registry, name, record)));
+    edits.extend(marker_delete(claims, first.rdata.rtype()));
+    if edits.is_empty() {
+        return;
+    }
+    let change = Change {
+        operation: Operation::Update,
+        name: name.clone(),
+        rtype: first.rdata.rtype(),
+        edits,
+        unchanged: Vec::new(),
+        cause: Cause::Released((*holder).clone()),
+        holders: Vec::new(),
+    };
+    file(situation, change, plan);
 }
 
 fn marker_delete(claims: &NameClaims<'_>, rtype: RecordType) -> Option<Edit> {

@@ -4,9 +4,9 @@ use crate::{
     claim::{Claim, MarkerPlace, NameClaims, Standing, fitting_text, marked_comment, user_text},
     desired::{Adoption, DesiredSet, Wanted},
     holder::{Holder, HolderRef},
-    marker::Form,
+    marker::{Form, Registry},
     name::Name,
-    plan::{Edit, Role, Situation},
+    plan::{Edit, Evidence, Role, Situation},
     rdata::{Rdata, RecordType},
     reason::{Reason, Rejection},
     record::{LiveRecord, Record},
@@ -59,8 +59,12 @@ pub(super) fn plan_set(
         claims.records.iter().filter(|(record, _)| record.rdata.rtype() == set.rtype).collect();
     let place = Place { situation, name, set };
 
+    if let Some(Claim::Foreign { owner }) = claims.marker(set.rtype).map(|marker| &marker.claim) {
+        plan.rejections.push(place.owned_by(owner));
+        return plan;
+    }
     let (mut pool, accepted) = if place.is_judged_whole() {
-        match place.judge_whole(&here, wanted, claims) {
+        match place.judge_whole(&here, wanted) {
             Ok(pool) => (pool, wanted.iter().collect::<Vec<_>>()),
             Err(rejection) => {
                 plan.rejections.push(rejection);
@@ -88,10 +92,18 @@ pub(super) fn plan_set(
             None => new.push(value),
         }
     }
-    let (mut spare, kept): (Vec<_>, Vec<_>) =
+    let (mut spare, mut kept): (Vec<_>, Vec<_>) =
         pool.into_iter().partition(|candidate| candidate.is_replaceable);
+    kept.retain(|candidate| {
+        let is_left = candidate.is_left(situation.evidence);
+        if is_left {
+            plan.updates.extend(unmarked(situation.registry, name, candidate.record));
+        }
+        !is_left
+    });
     if !place.is_reserved() {
-        plan.orphans.extend(kept.iter().filter_map(orphan));
+        let orphans = kept.iter().filter_map(orphan);
+        plan.orphans.extend(orphans.filter(|(_, holder)| !situation.evidence.awaits(holder)));
     }
     // Backwards, so that the first new value takes the first spare record.
     spare.reverse();
@@ -114,6 +126,23 @@ pub(super) fn delete(name: &Name, record: &LiveRecord) -> Edit {
     Edit::Delete { name: name.clone(), before: record.clone(), role: Role::Data }
 }
 
+/// Takes our claim from one data record, where the record itself carries it.
+pub(super) fn unmarked(registry: &Registry, name: &Name, record: &LiveRecord) -> Option<Edit> {
+    let text = user_text(registry, &record.comment);
+    let is_marked = text.len() < record.comment.len();
+    is_marked.then(|| Edit::Update {
+        before: record.clone(),
+        after: Record {
+            name: name.clone(),
+            rdata: record.rdata.clone(),
+            ttl: record.ttl,
+            attributes: record.attributes.clone(),
+            comment: text.into(),
+        },
+        role: Role::Data,
+    })
+}
+
 fn orphan(candidate: &Candidate<'_>) -> Option<(LiveRecord, HolderRef)> {
     match candidate.claim {
         Claim::Ours { holder, .. } => Some((candidate.record.clone(), holder.clone())),
@@ -126,6 +155,18 @@ struct Place<'a> {
     situation: &'a Situation<'a>,
     name: &'a Name,
     set: &'a DesiredSet,
+}
+
+// === impl Candidate ===
+
+impl Candidate<'_> {
+    /// Whether its holder is going, and leaves it to whoever comes.
+    fn is_left(&self, evidence: &Evidence) -> bool {
+        match self.claim {
+            Claim::Ours { holder, .. } => evidence.retains(holder),
+            Claim::Foreign { .. } | Claim::Unclaimed => false,
+        }
+    }
 }
 
 // === impl Place ===
@@ -141,11 +182,7 @@ impl Place<'_> {
         &self,
         here: &[&'a (&'a LiveRecord, Claim)],
         wanted: &[Wanted],
-        claims: &NameClaims<'_>,
     ) -> Result<Vec<Candidate<'a>>, Rejection> {
-        if let Some(Claim::Foreign { owner }) = claims.marker(self.set.rtype).map(|marker| &marker.claim) {
-            return Err(self.owned_by(owner));
-        }
         let is_txt = matches!(self.situation.registry.form, Form::Txt(_));
         if let Form::Txt(form) = &self.situation.registry.form
             && !form.names.has_place(self.name, self.set.rtype, &self.situation.registry.domain)

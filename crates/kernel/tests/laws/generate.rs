@@ -4,8 +4,8 @@ use proptest::{collection::vec, prelude::*, sample::select};
 use zonekeeper_kernel::{
     capability::Capabilities,
     claim::{Known, marked_comment},
-    desired::{Adoption, Desired, DesiredSet, Values, Wanted},
-    holder::{Holder, OwnerId},
+    desired::{Adoption, Desired, DesiredSet, Unmet, Values, Wanted},
+    holder::{Holder, HolderRef, OwnerId},
     marker::{Form, Registry, comment::CommentForm, key::MarkerKeys, txt::TxtForm, txt_names::TxtNames},
     name::Name,
     plan::{Evidence, Settled, Situation},
@@ -178,8 +178,14 @@ fn live_records(
             any = true;
             records.push((name.clone(), live(rdata, *ttl, comment)));
         }
-        if let Form::Txt(form) = &registry.form
-            && let Some(value) = txt_value(registry, form, &name, rtype, *set_mark)
+        // ExternalDNS may be at work in a zone with comment markers too.
+        let form = match (&registry.form, set_mark) {
+            (Form::Txt(form), _) => Some(form.clone()),
+            (Form::Comment(_), Mark::Other) => Some(TxtForm::default()),
+            (Form::Comment(_) | Form::None, _) => None,
+        };
+        if let Some(form) = form
+            && let Some(value) = txt_value(registry, &form, &name, rtype, *set_mark)
             && (any || values.len() == 1)
         {
             let at = form.names.marker_of(&name, rtype, &registry.domain);
@@ -252,7 +258,8 @@ fn desired(capabilities: Capabilities) -> impl Strategy<Value = Desired> {
         // Every eighth name or so.
         for (index, name) in names().into_iter().enumerate() {
             if (reserved >> (2 * index)) & 3 == 0 && reserved & 1 == 1 {
-                desired.reserve(name, TYPES[usize::from(reserved >> 12) % TYPES.len()]);
+                let unmet = if reserved & 2 == 0 { Unmet::Mistaken } else { Unmet::Forbidden };
+                desired.reserve(name, TYPES[usize::from(reserved >> 12) % TYPES.len()], unmet);
             }
         }
         for ((name, rtype, values, kind), (ttl, proxied, adoption), comment) in sets {
@@ -298,8 +305,9 @@ fn desired(capabilities: Capabilities) -> impl Strategy<Value = Desired> {
 
 fn evidence() -> impl Strategy<Value = Evidence> {
     prop_oneof![
-        2 => Just(Evidence::Complete),
-        3 => proptest::sample::subsequence(holders(), 0..=3).prop_map(Evidence::seen),
+        2 => Just(Evidence::complete()),
+        3 => proptest::sample::subsequence(holders(), 0..=3)
+            .prop_map(|gone| Evidence::seen(gone.into_iter().map(HolderRef::Full))),
     ]
 }
 

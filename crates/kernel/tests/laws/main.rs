@@ -83,13 +83,11 @@ proptest! {
         for change in applied(&case, &zone) {
             for edit in &change.edits {
                 let Some(before) = edit.before() else { continue };
-                let is_ours = match edit.role() {
-                    Role::Marker => true,
-                    Role::Data => {
-                        let claims = NameClaims::read(&case.registry, &case.known, &zone.live, edit.name());
-                        claims.records.iter().any(|(record, claim)| *record == before && claim.is_ours())
-                    }
-                };
+                let claims = NameClaims::read(&case.registry, &case.known, &zone.live, edit.name());
+                let claim = claims.records.iter().find(|(record, _)| *record == before).map(|(_, claim)| claim);
+                let is_ours = edit.role() == Role::Marker || claim.is_some_and(Claim::is_ours);
+                let is_foreign = matches!(claim, Some(Claim::Foreign { .. }));
+                prop_assert!(!is_foreign, "not even by force: {:?}", edit);
                 let is_forced = case.desired.at(&change.name).iter().any(|set| {
                     set.adoption == Adoption::Force && set.rtype == before.rdata.rtype()
                 });
