@@ -3,6 +3,7 @@
 pub mod builtin;
 pub mod cloudflare;
 pub mod error;
+pub mod fence;
 pub mod memory;
 
 use std::{collections::BTreeSet, fmt::Debug, sync::Arc};
@@ -21,8 +22,22 @@ use zonekeeper_kernel::{
 /// Somebody who serves zones.
 #[async_trait]
 pub trait Provider: Debug + Send + Sync {
+    /// Whether the credentials work, and what they show.
+    async fn check(&self) -> Result<Standing, ProviderError> {
+        Ok(Standing::default())
+    }
+
     /// Finds a zone that exists there, by its id where one is pinned, else by its domain.
     async fn open(&self, domain: &Name, id: Option<&str>) -> Result<Arc<dyn ZoneAccess>, ProviderError>;
+}
+
+/// What credentials show.
+#[derive(Debug, Clone, Default)]
+pub struct Standing {
+    /// The zones that they can see, name and id, sorted; none where the provider does not tell.
+    pub zones: Option<Vec<(String, String)>>,
+    /// When they end, in RFC 3339, where the provider says so.
+    pub expires: Option<String>,
 }
 
 /// One zone at a provider.

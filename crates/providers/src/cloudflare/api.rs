@@ -7,7 +7,13 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
 
-use crate::cloudflare::budget::{Budget, Purpose};
+use crate::{
+    cloudflare::{
+        Settings,
+        budget::{Budget, Purpose},
+    },
+    fence::Fence,
+};
 
 /// How much of an answer that is not JSON is shown to a person.
 const EXCERPT: usize = 200;
@@ -25,15 +31,15 @@ pub struct Client {
     token: SecretString,
     budget: Arc<Budget>,
     reads: ReadTries,
+    fence: Arc<dyn Fence>,
+    timeout: Duration,
 }
 
 /// How often a read is sent, and how long it may wait for the rate limit in between.
 #[derive(Debug, Clone, Copy)]
-pub struct ReadTries {
-    /// How often.
-    pub tries: u32,
-    /// How long.
-    pub patience: Duration,
+struct ReadTries {
+    tries: u32,
+    patience: Duration,
 }
 
 /// A request.
@@ -129,15 +135,21 @@ struct Errors {
 
 impl Client {
     /// A client; white space around the token is dropped.
-    pub fn new(
-        http: reqwest::Client,
-        base: &str,
-        token: &SecretString,
-        budget: Arc<Budget>,
-        reads: ReadTries,
-    ) -> Self {
-        let token = SecretString::from(token.expose_secret().trim());
-        Self { http, base: base.trim_end_matches('/').to_owned(), token, budget, reads }
+    pub fn new(http: reqwest::Client, settings: &Settings, budget: Arc<Budget>) -> Self {
+        Self {
+            http,
+            base: settings.base_url.trim_end_matches('/').to_owned(),
+            token: SecretString::from(settings.token.expose_secret().trim()),
+            budget,
+            reads: ReadTries { tries: settings.read_tries, patience: settings.patience },
+            fence: settings.fence.clone(),
+            timeout: settings.timeout,
+        }
+    }
+
+    /// How many requests are left in this window.
+    pub fn budget_left(&self) -> usize {
+        self.budget.left()
     }
 
     /// Sends a request that changes nothing, and again where an answer is lost.
@@ -165,9 +177,16 @@ impl Client {
     /// Sends a request once.
     pub async fn send<T: DeserializeOwned>(&self, request: &Request) -> Result<Reply<T>, Failure> {
         self.budget.acquire(request.purpose).await;
+        let Some(left) = self.fence.time_left() else {
+            let message = "this process is not the leader any more; the new one goes on".into();
+            return Err(Failure::NotSent { message });
+        };
         let url = format!("{}{}", self.base, request.path);
-        let mut builder =
-            self.http.request(request.method.clone(), url).bearer_auth(self.token.expose_secret());
+        let mut builder = self
+            .http
+            .request(request.method.clone(), url)
+            .timeout(self.timeout.min(left))
+            .bearer_auth(self.token.expose_secret());
         if let Some(body) = &request.body {
             builder = builder.json(body);
         }

@@ -3,13 +3,14 @@
 pub mod api;
 pub mod batch;
 pub mod budget;
+mod check;
 pub mod convert;
 pub mod explain;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
     fmt,
-    sync::{Arc, atomic::AtomicUsize},
+    sync::{Arc, Mutex, atomic::AtomicUsize},
     time::Duration,
 };
 
@@ -24,14 +25,16 @@ use zonekeeper_kernel::{
 };
 
 use crate::{
-    Outcome, Progress, Provider, ProviderError, ZoneAccess,
+    Outcome, Progress, Provider, ProviderError, Standing, ZoneAccess,
     cloudflare::{
-        api::{ApiError, Client, Failure, ReadTries, Reply},
+        api::{ApiError, Client, Failure, Reply},
         batch::Batches,
         budget::{Budgets, Purpose, Rate},
+        check::lacks_edit,
         convert::ApiRecord,
         explain::explain,
     },
+    fence::{Fence, Unfenced},
 };
 
 /// Where Cloudflare's API is.
@@ -44,7 +47,10 @@ const LISTING_TRIES: usize = 6;
 /// Cloudflare, with one token.
 pub struct Cloudflare {
     client: Arc<Client>,
+    account: Option<String>,
     batch_limit: Option<usize>,
+    /// The zones that the last check saw, by name; each is taken once, so that a later look-up asks again.
+    seen: Mutex<BTreeMap<String, Vec<ApiZone>>>,
 }
 
 /// How to reach Cloudflare.
@@ -64,6 +70,10 @@ pub struct Settings {
     pub patience: Duration,
     /// Operations per batch, below what the plan allows; none leaves it to the plan.
     pub batch_limit: Option<usize>,
+    /// The account, for tokens that belong to one.
+    pub account: Option<String>,
+    /// Whether this process may still send.
+    pub fence: Arc<dyn Fence>,
 }
 
 /// One zone at Cloudflare.
@@ -95,6 +105,15 @@ struct ApiZone {
     name_servers: Option<Vec<String>>,
     #[serde(default)]
     plan: Option<ApiPlan>,
+    #[serde(default)]
+    account: Option<ApiAccount>,
+    #[serde(default)]
+    permissions: Option<Vec<String>>,
+}
+
+#[derive(Debug, Deserialize)]
+struct ApiAccount {
+    id: String,
 }
 
 #[derive(Debug, Deserialize)]
@@ -116,6 +135,8 @@ impl Settings {
             read_tries: 4,
             patience: Duration::ZERO,
             batch_limit: None,
+            account: None,
+            fence: Arc::new(Unfenced),
         }
     }
 }
@@ -143,18 +164,35 @@ impl Cloudflare {
             .build()
             .map_err(|error| configuration(format!("setting up HTTP: {error}")))?;
         let budget = budgets.of(settings.token.expose_secret().trim(), settings.rate);
-        let reads = ReadTries { tries: settings.read_tries, patience: settings.patience };
-        let client = Client::new(http, &settings.base_url, &settings.token, budget, reads);
-        Ok(Self { client: Arc::new(client), batch_limit: settings.batch_limit })
+        let client = Client::new(http, &settings, budget);
+        Ok(Self {
+            client: Arc::new(client),
+            account: settings.account,
+            batch_limit: settings.batch_limit,
+            seen: Mutex::default(),
+        })
+    }
+
+    /// How many requests the credential may still make in this window.
+    pub fn budget_left(&self) -> usize {
+        self.client.budget_left()
     }
 
     async fn find(&self, domain: &Name) -> Result<ApiZone, ProviderError> {
         let act = format!("finding zone {domain}");
-        let path = format!("/zones?name={}&per_page=50", query_text(domain.as_str()));
-        let reply: Reply<Vec<ApiZone>> =
-            self.client.read(path, Purpose::Change).await.map_err(|failure| explain(&act, &failure))?;
-        let mut zones: Vec<ApiZone> = reply
-            .result
+        let zones = match self.take_seen(domain) {
+            Some(seen) => seen,
+            None => {
+                let path = format!("/zones?name={}&per_page=50", query_text(domain.as_str()));
+                let reply: Reply<Vec<ApiZone>> = self
+                    .client
+                    .read(path, Purpose::Change)
+                    .await
+                    .map_err(|failure| explain(&act, &failure))?;
+                reply.result
+            }
+        };
+        let mut zones: Vec<ApiZone> = zones
             .into_iter()
             .filter(|zone| Name::parse(&zone.name).is_ok_and(|name| name == *domain))
             .collect();
@@ -200,11 +238,20 @@ impl fmt::Debug for Cloudflare {
 
 #[async_trait]
 impl Provider for Cloudflare {
+    async fn check(&self) -> Result<Standing, ProviderError> {
+        self.check_token().await
+    }
+
     async fn open(&self, domain: &Name, id: Option<&str>) -> Result<Arc<dyn ZoneAccess>, ProviderError> {
         let zone = match id {
             Some(id) => self.get(domain, id).await?,
             None => self.find(domain).await?,
         };
+        if zone.permissions.as_ref().is_some_and(|rights| lacks_edit(rights)) {
+            return Err(ProviderError::Credentials {
+                message: format!("the token may read zone {domain}, not change it; give it DNS:Edit there"),
+            });
+        }
         let plan = Plan::of(zone.plan.as_ref());
         Ok(Arc::new(CloudflareZone {
             client: self.client.clone(),
