@@ -24,7 +24,7 @@ check: ## formatting, lints, dependency policy, generated files
 	@scripts/setup check
 	@scripts/check
 
-gen: ## write CRDs and the API reference from the code
+gen: ## write CRDs, RBAC and their reference from the code
 	@cargo run --quiet --package xtask -- gen
 
 bench: ## the figures in BENCHMARKS.md
@@ -32,5 +32,5 @@ bench: ## the figures in BENCHMARKS.md
 	@cargo build --quiet --release --package zonekeeper --package zonekeeper-tests --bins
 	@target/release/bench
 
-tools: ## what `make check` needs from crates.io, into a cache outside the tree
-	@scripts/setup check
+tools: ## what checks and tests run, from crates.io and Go modules, into a cache outside the tree
+	@scripts/setup tools
