@@ -9,11 +9,14 @@ use std::{
 
 use anyhow::{Context, Result};
 
-use crate::reference;
+use crate::{reference, rights};
 
-/// All that lies here is generated; files of kinds that are gone are removed.
 const CRDS: &str = "deploy/crds";
+const RBAC: &str = "deploy/rbac";
+/// All that lies here is generated; files of kinds and roles that are gone are removed.
+const FOLDERS: [&str; 2] = [CRDS, RBAC];
 const REFERENCE: &str = "docs/reference/api.md";
+const RIGHTS: &str = "docs/reference/rbac.md";
 const HEADER: &str = "# Generated from crates/api by `cargo run -p xtask -- gen`; do not edit.\n";
 
 /// Brings all generated files up to date; returns those that were not.
@@ -64,22 +67,27 @@ fn files() -> BTreeMap<PathBuf, String> {
             (path, format!("{HEADER}{}", zonekeeper_api::yaml_of(crd)))
         })
         .collect();
+    files.extend(
+        zonekeeper_api::rbac::manifests()
+            .into_iter()
+            .map(|manifest| (Path::new(RBAC).join(manifest.file), format!("{HEADER}{}", manifest.yaml))),
+    );
     files.insert(REFERENCE.into(), reference::markdown(&crds));
+    files.insert(RIGHTS.into(), rights::markdown());
     files
 }
 
 fn left_over(root: &Path, files: &BTreeMap<PathBuf, String>) -> Result<BTreeSet<PathBuf>> {
-    let folder = root.join(CRDS);
-    if !folder.is_dir() {
-        return Ok(BTreeSet::new());
-    }
-    let entries = fs::read_dir(&folder).with_context(|| format!("listing {CRDS}"))?;
     let mut left_over = BTreeSet::new();
-    for entry in entries {
-        let name = entry.with_context(|| format!("listing {CRDS}"))?.file_name();
-        let path = Path::new(CRDS).join(&name);
-        if path.extension().is_some_and(|extension| extension == "yaml") && !files.contains_key(&path) {
-            left_over.insert(path);
+    for folder in FOLDERS.into_iter().filter(|folder| root.join(folder).is_dir()) {
+        let entries = fs::read_dir(root.join(folder)).with_context(|| format!("listing {folder}"))?;
+        for entry in entries {
+            let name = entry.with_context(|| format!("listing {folder}"))?.file_name();
+            let path = Path::new(folder).join(&name);
+            let is_yaml = path.extension().is_some_and(|extension| extension == "yaml");
+            if is_yaml && !files.contains_key(&path) {
+                left_over.insert(path);
+            }
         }
     }
     Ok(left_over)
@@ -92,7 +100,7 @@ mod tests {
     #[test]
     fn writing_twice_changes_nothing_the_second_time() {
         let root = tempfile::tempdir().unwrap();
-        assert_eq!(write(root.path()).unwrap().len(), 5);
+        assert_eq!(write(root.path()).unwrap().len(), 10);
         assert_eq!(write(root.path()).unwrap(), BTreeSet::new());
     }
 
@@ -103,9 +111,13 @@ mod tests {
         fs::write(root.path().join("deploy/crds/dnszones.yaml"), "edited").unwrap();
         fs::remove_file(root.path().join(REFERENCE)).unwrap();
         fs::write(root.path().join("deploy/crds/gone.yaml"), "").unwrap();
+        fs::write(root.path().join("deploy/rbac/gone.yaml"), "").unwrap();
         let named = differing(root.path()).unwrap();
         let named: Vec<_> = named.iter().map(|path| path.to_str().unwrap()).collect();
-        assert_eq!(named, ["deploy/crds/dnszones.yaml", "deploy/crds/gone.yaml", REFERENCE]);
+        assert_eq!(
+            named,
+            ["deploy/crds/dnszones.yaml", "deploy/crds/gone.yaml", "deploy/rbac/gone.yaml", REFERENCE]
+        );
         write(root.path()).unwrap();
         assert_eq!(differing(root.path()).unwrap(), BTreeSet::new());
     }

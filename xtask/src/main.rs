@@ -2,6 +2,7 @@
 
 mod generated;
 mod reference;
+mod rights;
 
 use std::{env, path::PathBuf, process::ExitCode};
 

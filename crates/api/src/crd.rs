@@ -2,6 +2,7 @@
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::CustomResourceExt;
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::{AddressSource, DNSProvider, DNSZone, RecordSet};
@@ -19,11 +20,11 @@ pub fn crds_yaml() -> String {
     crds().iter().map(|crd| format!("---\n{}", yaml_of(crd))).collect()
 }
 
-/// One definition as YAML.
-pub fn yaml_of(crd: &CustomResourceDefinition) -> String {
-    let mut value = serde_json::to_value(crd).unwrap_or_default();
+/// One object as YAML.
+pub fn yaml_of(object: &impl Serialize) -> String {
+    let mut value = serde_json::to_value(object).unwrap_or_default();
     write_whole_numbers(&mut value);
-    // Fails only for maps whose keys are not strings; a definition has none.
+    // Fails only for maps whose keys are not strings; no object of Kubernetes has any.
     serde_saphyr::to_string(&value).unwrap_or_default()
 }
 

@@ -25,6 +25,7 @@ mod shape;
 mod sources;
 mod zonestatus;
 
+pub mod rbac;
 pub mod wellknown;
 
 pub use addresssource::{

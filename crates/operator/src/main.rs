@@ -17,8 +17,13 @@ async fn main() -> ExitCode {
             return if is_answer { ExitCode::SUCCESS } else { ExitCode::from(1) };
         }
     };
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("warn"));
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    let level = if cli.is_service() { "info" } else { "warn" };
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(level));
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    match cli.is_service() {
+        true => log.json().flatten_event(true).init(),
+        false => log.init(),
+    }
     match cli.run().await {
         Ok(ending) => ending.into(),
         Err(error) => {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use zonekeeper_kernel::{
-    guard::{self, HeldFor},
+    guard::{self, HeldFor, Verdict},
     name::Name,
     plan::{Cause, Change, Operation, SetState},
     reason::Rejection,
@@ -32,28 +32,22 @@ pub struct Tally {
 impl ZoneReport {
     /// Every change that is still to be made, sorted for reading.
     pub fn shown(&self) -> Vec<Shown<'_>> {
-        let verdict = self.verdict();
-        let cleared =
-            verdict.cleared.changes().iter().map(|change| Shown { change, held: None, is_observed: false });
-        let held = verdict.held.iter().map(|held| Shown {
-            change: &held.change,
-            held: Some(held.why),
-            is_observed: false,
-        });
-        let observed = verdict.observed.iter().map(|change| Shown { change, held: None, is_observed: true });
-        let mut shown: Vec<Shown<'_>> = cleared.chain(held).chain(observed).collect();
-        shown.sort_by(|one, other| {
-            let key =
-                |shown: &Shown<'_>| (shown.change.name.clone(), shown.change.rtype, shown.change.operation);
-            key(one).cmp(&key(other))
-        });
-        shown
+        shown(self.verdict())
     }
 
     /// How many sets the plan touches.
     pub fn tally(&self) -> Tally {
-        let mut tally = Tally::default();
-        for shown in self.shown() {
+        Tally::of(&self.shown())
+    }
+}
+
+// === impl Tally ===
+
+impl Tally {
+    /// Counts changes by what they do.
+    pub fn of(changes: &[Shown<'_>]) -> Self {
+        let mut tally = Self::default();
+        for shown in changes {
             match shown.change.operation {
                 Operation::Create => tally.creates += 1,
                 Operation::Update => tally.updates += 1,
@@ -63,6 +57,24 @@ impl ZoneReport {
         }
         tally
     }
+}
+
+/// Every change that a verdict leaves to be made, sorted for reading.
+pub fn shown(verdict: &Verdict) -> Vec<Shown<'_>> {
+    let cleared =
+        verdict.cleared.changes().iter().map(|change| Shown { change, held: None, is_observed: false });
+    let held = verdict.held.iter().map(|held| Shown {
+        change: &held.change,
+        held: Some(held.why),
+        is_observed: false,
+    });
+    let observed = verdict.observed.iter().map(|change| Shown { change, held: None, is_observed: true });
+    let mut shown: Vec<Shown<'_>> = cleared.chain(held).chain(observed).collect();
+    shown.sort_by(|one, other| {
+        let key = |shown: &Shown<'_>| (shown.change.name.clone(), shown.change.rtype, shown.change.operation);
+        key(one).cmp(&key(other))
+    });
+    shown
 }
 
 // === impl Report ===
@@ -268,7 +280,8 @@ fn zone_json(zone: &ZoneReport) -> Value {
     })
 }
 
-fn change_json(shown: &Shown<'_>) -> Value {
+/// One change for machines; the shape is part of the contract.
+pub fn change_json(shown: &Shown<'_>) -> Value {
     let reason = match (shown.held, shown.is_observed, &shown.change.cause) {
         (Some(HeldFor::Orphaned), _, _) => Some("Orphaned"),
         (Some(_), _, _) => Some("Held"),

@@ -17,6 +17,7 @@ pub use network::Reachable;
 const TIME: Duration = Duration::from_secs(10);
 const SIZE: usize = 64 * 1024;
 const REDIRECTS: usize = 5;
+const UNPUBLISHABLE: &str = "answered with an unspecified, loopback, link-local, multicast or broadcast address, which nobody could reach";
 
 /// Headers of one request, by the position of its source.
 pub type SecretHeaders = Vec<(String, String)>;
@@ -30,11 +31,12 @@ pub async fn addresses(
     secret_headers: impl Fn(&HttpSource) -> Result<SecretHeaders, String>,
 ) -> Result<Vec<IpAddr>, String> {
     if !spec.static_addresses.is_empty() {
-        return spec
-            .static_addresses
-            .iter()
-            .map(|text| text.parse().map_err(|_| format!("{text:?} is not an IP address")))
-            .collect();
+        let written = |text: &String| match text.parse::<IpAddr>() {
+            Ok(address) if address.is_unspecified() => Err(format!("{text} is nobody's address")),
+            Ok(address) => Ok(address),
+            Err(_) => Err(format!("{text:?} is not an IP address")),
+        };
+        return spec.static_addresses.iter().map(written).collect();
     }
     let mut found: Vec<IpAddr> = Vec::new();
     let mut errors = Vec::new();
@@ -82,7 +84,8 @@ async fn ask(
         return Err(format!("answered HTTP {}", response.status().as_u16()));
     }
     let text = limited_text(response).await?;
-    extract::address(&text, source.jq.as_deref(), source.regex.as_deref())
+    let address = extract::address(&text, source.jq.as_deref(), source.regex.as_deref())?;
+    if is_publishable(address) { Ok(address) } else { Err(UNPUBLISHABLE.into()) }
 }
 
 /// A client of its own per request: neither connections nor look-ups outlive the check of their target.
@@ -144,6 +147,23 @@ fn transport(error: reqwest::Error) -> String {
         source = inner.source();
     }
     message
+}
+
+/// Whether an address can be somebody's: private ones can, those of a service that has lost its way can't.
+fn is_publishable(address: IpAddr) -> bool {
+    match address.to_canonical() {
+        IpAddr::V4(v4) => {
+            let is_of_no_network = v4.octets()[0] == 0;
+            !(is_of_no_network
+                || v4.is_loopback()
+                || v4.is_link_local()
+                || v4.is_multicast()
+                || v4.is_broadcast())
+        }
+        IpAddr::V6(v6) => {
+            !(v6.is_unspecified() || v6.is_loopback() || v6.is_unicast_link_local() || v6.is_multicast())
+        }
+    }
 }
 
 fn is_of(family: AddressFamily, address: IpAddr) -> bool {

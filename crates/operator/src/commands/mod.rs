@@ -5,6 +5,7 @@ mod export;
 mod options;
 mod plan;
 mod progress;
+mod run;
 pub mod say;
 mod up;
 
@@ -22,6 +23,8 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Run the operator in, or against, a cluster.
+    Run(run::Run),
     /// Serve and maintain the zones of a folder, without a cluster.
     Up(up::Up),
     /// Show what would change. Exit code: 0 nothing, 2 changes, 1 an error or a rejected object.
@@ -48,9 +51,15 @@ pub enum Ending {
 // === impl Cli ===
 
 impl Cli {
+    /// Whether it runs for long, and its log is read by machines.
+    pub fn is_service(&self) -> bool {
+        matches!(self.command, Command::Run(_))
+    }
+
     /// Runs the command.
     pub async fn run(self) -> anyhow::Result<Ending> {
         match self.command {
+            Command::Run(run) => run.run().await,
             Command::Up(up) => up.run().await,
             Command::Plan(plan) => plan.run().await,
             Command::Apply(apply) => apply.run().await,

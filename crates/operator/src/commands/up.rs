@@ -151,7 +151,8 @@ async fn settle(changes: &mut mpsc::UnboundedReceiver<()>) {
     }
 }
 
-async fn ended() {
+/// Waits until somebody asks the program to end.
+pub async fn ended() {
     let mut terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate());
     let terminated = async {
         match &mut terminate {

@@ -33,6 +33,9 @@ pub trait Credentials {
 
     /// The marker key where no Secret holds one.
     fn default_marker_key(&self) -> Option<Vec<u8>>;
+
+    /// Whether statuses of objects remember what is ours.
+    fn has_statuses(&self) -> bool;
 }
 
 /// How to reach a provider, and how it remembers ownership.
@@ -75,7 +78,7 @@ pub fn provider_settings(
         Backend::Cloudflare(_) => RegistryType::Comment,
         Backend::Builtin { .. } => RegistryType::None,
     });
-    if registry_type == RegistryType::None && !is_builtin {
+    if registry_type == RegistryType::None && !is_builtin && !credentials.has_statuses() {
         let message =
             "None is refused without a cluster: nothing would remember what is ours; use Comment or TXT";
         return Err(BadField::new("spec.registry.type", message));
@@ -93,7 +96,7 @@ pub fn provider_settings(
     };
     let current = key("current").or_else(|| credentials.default_marker_key());
     let keys = MarkerKeys::new(current.as_deref(), key("previous").as_deref());
-    if registry.txt.signed && !keys.is_set() {
+    if registry.txt.signed && !keys.is_set() && !credentials.has_statuses() {
         let message = "needs a marker key; add the Secret of markerKeySecretRef, or give --marker-key-file";
         return Err(BadField::new("spec.registry.txt.signed", message));
     }
@@ -130,6 +133,26 @@ impl ProviderSettings {
         }
     }
 
+    /// Our id there.
+    pub fn owner(&self) -> Option<&str> {
+        self.owner.as_ref().map(OwnerId::as_str)
+    }
+
+    /// Whether our own id is one that is taken over: its markers are trusted without their signature.
+    pub fn takes_itself_over(&self) -> bool {
+        self.owner.as_ref().is_some_and(|owner| self.take_over_from.contains(owner))
+    }
+
+    /// Whether markers there can't be read without a key, and there is none.
+    pub fn lacks_key(&self) -> bool {
+        let is_signed = match &self.form {
+            Form::Comment(_) => true,
+            Form::Txt(form) => form.signed,
+            Form::None => false,
+        };
+        is_signed && !self.keys.is_set()
+    }
+
     /// Whether zones there live inside this process.
     pub fn is_builtin(&self) -> bool {
         matches!(self.backend, Backend::Builtin { .. })
@@ -158,15 +181,19 @@ fn backend(object: &DNSProvider, credentials: &dyn Credentials) -> Result<Backen
             .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
             .or_else(|| credentials.fallback_token());
         let Some(token) = token.filter(|token| !token.trim().is_empty()) else {
-            let message = format!(
-                "no Secret {} with key {} in the folder, and CLOUDFLARE_API_TOKEN is not set; do one of the two",
-                reference.name, reference.key
-            );
+            let (name, key) = (&reference.name, &reference.key);
+            let message = match credentials.has_statuses() {
+                true => format!("Secret {name} has no key {key}; put the API token there"),
+                false => format!(
+                    "no Secret {name} with key {key} in the folder, and CLOUDFLARE_API_TOKEN is not set; do one of the two"
+                ),
+            };
             return Err(BadField::new("spec.cloudflare.apiTokenSecretRef", message));
         };
         let window = spec.rate_limit.window.to_std().unwrap_or(Duration::from_secs(300));
         return Ok(Backend::Cloudflare(cloudflare::Settings {
             base_url: declared.base_url.clone(),
+            account: Some(declared.account_id.clone()).filter(|id| !id.is_empty()),
             rate: Rate { requests: spec.rate_limit.requests as usize, window },
             ..cloudflare::Settings::new(SecretString::from(token))
         }));

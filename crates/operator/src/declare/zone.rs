@@ -1,5 +1,7 @@
 //! A DNSZone in the kernel's terms.
 
+use std::time::Duration;
+
 use kube::ResourceExt;
 use zonekeeper_api::{
     DNSZone, Drift as ApiDrift, Policy as ApiPolicy, PruneMode as ApiPruneMode, Selection as ApiSelection,
@@ -17,7 +19,12 @@ use zonekeeper_providers::builtin::Authority;
 
 use zonekeeper_sources::adoption;
 
-use crate::declare::{BadField, label_selector, namespaces, patterns};
+use crate::{
+    declare::{BadField, ProviderSettings, label_selector, namespaces, patterns},
+    zone::Settings,
+};
+
+const WINDOW: Duration = Duration::from_secs(600);
 
 /// The object's namespace and name.
 pub fn zone_key(object: &DNSZone) -> ZoneKey {
@@ -98,8 +105,26 @@ pub fn rules(object: &DNSZone) -> Result<Rules, BadField> {
     })
 }
 
+/// How the zone's worker works; `identity` is what held plans are bound to.
+pub fn zone_settings(
+    object: &DNSZone,
+    provider: &ProviderSettings,
+    identity: String,
+    comment_limit: Option<usize>,
+) -> Result<Settings, BadField> {
+    let is_builtin = provider.is_builtin();
+    Ok(Settings {
+        identity,
+        registry: provider.registry(&domain(object)?, comment_limit),
+        rules: rules(object)?,
+        limits: (!is_builtin).then(|| limits(object)),
+        window: object.spec.guard.window.to_std().unwrap_or(WINDOW),
+        is_all_ours: is_builtin,
+    })
+}
+
 /// How much may change at once.
-pub fn limits(object: &DNSZone) -> Limits {
+fn limits(object: &DNSZone) -> Limits {
     let guard = &object.spec.guard;
     Limits {
         max_delete_percent: guard.max_delete_percent as usize,

@@ -20,6 +20,9 @@ use crate::folder::{
     schema::{KINDS, Schemas, unknown_field},
 };
 
+/// How the names of manifests end, in upper or lower case.
+const ENDINGS: [&str; 3] = ["yaml", "yml", "json"];
+
 /// Everything that a folder declares.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Folder {
@@ -113,12 +116,25 @@ pub fn manifest_files(path: &Path) -> std::io::Result<BTreeSet<PathBuf>> {
             }
             if path.is_dir() {
                 folders.push(path);
-            } else if path.extension().is_some_and(|end| end == "yaml" || end == "yml" || end == "json") {
+            } else if is_manifest(&path) {
                 files.insert(path);
             }
         }
     }
     Ok(files)
+}
+
+fn is_manifest(path: &Path) -> bool {
+    let is_ending = |end: &std::ffi::OsStr| ENDINGS.iter().any(|known| end.eq_ignore_ascii_case(known));
+    path.extension().is_some_and(is_ending)
+}
+
+/// The text of a file; a pipe would be waited for without end.
+fn text_of(file: &Path) -> std::io::Result<String> {
+    if !std::fs::metadata(file)?.is_file() {
+        return Err(std::io::Error::other("it is not a regular file"));
+    }
+    std::fs::read_to_string(file)
 }
 
 struct Reader {
@@ -133,7 +149,7 @@ struct Reader {
 
 impl Reader {
     fn read_file(&mut self, file: &Path) {
-        let text = match std::fs::read_to_string(file) {
+        let text = match text_of(file) {
             Ok(text) => text,
             Err(error) => return self.problem(file, 0, String::new(), format!("can't be read: {error}")),
         };

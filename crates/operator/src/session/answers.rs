@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, net::IpAddr, time::Duration};
 
+use futures::{StreamExt, stream};
 use kube::ResourceExt;
 use tokio::time::Instant;
 use zonekeeper_api::{AddressSource, AddressSourceSpec, HttpSource};
@@ -16,6 +17,8 @@ use crate::{
 /// How long after a failure of all its services a source is asked again, at the latest.
 const RETRY: Duration = Duration::from_secs(60);
 const INTERVAL: Duration = Duration::from_secs(300);
+/// How many sources are asked at once, so that a silent one keeps no other waiting.
+const AT_ONCE: usize = 16;
 
 type Key = (String, String);
 
@@ -41,22 +44,26 @@ impl Answers {
     ///
     /// Guarantees: between two of its intervals a source says the same, so that what was planned is applied.
     pub async fn ask(&mut self, folder: &Folder, reachable: &Reachable) -> Addresses {
-        let mut said = Addresses::default();
-        for declared in &folder.address_sources {
-            let object = &declared.object;
-            let key = key(object);
-            let is_current = |answer: &Answer| answer.question == object.spec && Instant::now() < answer.due;
-            if !self.by_source.get(&key).is_some_and(is_current) {
-                let headers = |source: &HttpSource| secret_headers(folder, &key.0, source);
-                let found = addresses(&object.spec, reachable, headers).await;
-                self.note(&key, &object.spec, found);
-            }
-            if let Some(answer) = self.by_source.get(&key) {
-                said.0.insert(key.clone(), answer.addresses(&key));
-            }
+        let sources: Vec<(Key, &AddressSourceSpec)> = folder
+            .address_sources
+            .iter()
+            .map(|declared| (key(&declared.object), &declared.object.spec))
+            .collect();
+        let is_due = |(key, spec): &&(Key, &AddressSourceSpec)| {
+            let is_current = |answer: &Answer| answer.question == **spec && Instant::now() < answer.due;
+            !self.by_source.get(key).is_some_and(is_current)
+        };
+        let questions = sources.iter().filter(is_due).map(|(key, spec)| async move {
+            let headers = |source: &HttpSource| secret_headers(folder, &key.0, source);
+            (key, *spec, addresses(spec, reachable, headers).await)
+        });
+        let asked: Vec<_> = stream::iter(questions.collect::<Vec<_>>()).buffered(AT_ONCE).collect().await;
+        for (key, spec, found) in asked {
+            self.note(key, spec, found);
         }
-        self.by_source.retain(|key, _| said.0.contains_key(key));
-        said
+        self.by_source.retain(|key, _| sources.iter().any(|(source, _)| source == key));
+        let said = self.by_source.iter().map(|(key, answer)| (key.clone(), answer.addresses(key)));
+        Addresses(said.collect())
     }
 
     /// When a source must be asked again.

@@ -24,4 +24,8 @@ impl Credentials for FolderCredentials<'_> {
     fn default_marker_key(&self) -> Option<Vec<u8>> {
         self.options.marker_key.clone()
     }
+
+    fn has_statuses(&self) -> bool {
+        false
+    }
 }

@@ -25,7 +25,7 @@ use crate::{
     address_source::Reachable,
     declare::ProviderSettings,
     folder::{Declared, Folder, Problem},
-    zone::{Order, Pass, Waiting, ZoneWorker},
+    zone::{NoLedger, Order, Pass, Waiting, ZoneWorker},
 };
 use answers::Answers;
 use wishes::Wishes;
@@ -193,7 +193,7 @@ impl Session {
             let (mut report, resolved) = wishes.begin(zone).await;
             if let (Ok(worker), Some(resolved)) = (&mut zone.worker, resolved) {
                 let plan = worker.plan(&resolved.desired, &resolved.evidence, Scope::Zone);
-                let verdict = worker.guard(&plan, &Approval::None);
+                let verdict = worker.guard(&plan, Scope::Zone, &Approval::None);
                 report.pass = Pass { plan, verdict, ..Pass::default() };
             }
             zones.push(report);
@@ -227,6 +227,7 @@ impl Session {
                     approval: &approval,
                     waiting: self.options.waiting,
                     progress: &done,
+                    ledger: &NoLedger,
                 };
                 match worker.pass(&order).await {
                     Ok(pass) => {

@@ -10,7 +10,6 @@ use kube::ResourceExt;
 use tokio::time::Instant;
 use zonekeeper_api::{DNSProvider, DNSZone, DeletionPolicy};
 use zonekeeper_kernel::{
-    claim::Known,
     holder::Holder,
     rdata::RecordType,
     reason::{Reason, Rejection},
@@ -26,7 +25,7 @@ use crate::{
     declare::{self, Backend, BadField, ProviderSettings, provider_settings},
     folder::{Declared, Folder, Place, Problem, builtin_provider},
     session::{FolderCredentials, OpenProvider, OpenZone, Serving, Session},
-    zone::{Settings, Waiting, ZoneWorker},
+    zone::{Waiting, ZoneWorker},
 };
 
 /// Whether the folder's Secrets are those that a provider was opened with.
@@ -248,21 +247,15 @@ async fn open_zone(
     if let Some(builtin) = &open.builtin {
         builtin.declare(zone.domain.clone(), declare::authority(object).map_err(configuration)?);
     }
-    let is_builtin = open.settings.is_builtin();
     let id = Some(object.spec.zone_id.as_str()).filter(|id| !id.is_empty());
     let access = match &old {
         // One changed object costs no call.
         Some(worker) if !open.is_new => worker.access().clone(),
         Some(_) | None => open.provider.open(&zone.domain, id).await?,
     };
-    let settings = Settings {
-        identity: format!("{}/{}", open.settings.name, zone.domain),
-        registry: open.settings.registry(&zone.domain, access.comment_limit()),
-        rules: declare::rules(object).map_err(configuration)?,
-        limits: (!is_builtin).then(|| declare::limits(object)),
-        window: object.spec.guard.window.to_std().unwrap_or(Duration::from_secs(600)),
-        known: if is_builtin { Known::Everything } else { Known::Nothing },
-    };
+    let identity = format!("{}/{}", open.settings.name, zone.domain);
+    let settings = declare::zone_settings(object, &open.settings, identity, access.comment_limit())
+        .map_err(configuration)?;
     Ok(match old {
         Some(mut worker) => {
             worker.adjust(access, settings);

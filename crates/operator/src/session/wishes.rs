@@ -5,14 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use kube::ResourceExt;
 use zonekeeper_api::{AddressSource, RecordSetSpec};
 use zonekeeper_kernel::{
-    desired::Desired,
-    holder::Holder,
+    desired::{Desired, Unmet},
+    holder::{Holder, HolderRef},
     name::Name,
     plan::Evidence,
     rdata::RecordType,
     reason::{Reason, Rejection},
-    resolve::{Candidate, Intent, WantedName, choose, resolve},
-    zone::{Selection, Zone, ZoneKey},
+    resolve::{Candidate, Intent, WantedName, Zones, choose},
+    zone::{Zone, ZoneKey},
 };
 use zonekeeper_providers::ProviderError;
 use zonekeeper_sources::{Addresses, Asked, Surroundings, Unknown, record_set};
@@ -21,7 +21,7 @@ use crate::{
     declare,
     folder::Folder,
     session::{OpenZone, ZoneReport, ZoneState},
-    zone::{Pass, ZoneWorker},
+    zone::{Pass, ZoneWorker, resolve_wishes},
 };
 
 /// The wishes of a folder, by zone.
@@ -31,7 +31,7 @@ pub struct Wishes {
     /// Objects that are there, and whose wish is not clear: what they hold stays (law 5).
     unclear: BTreeSet<Holder>,
     /// Sets that refused objects ask for, as far as their name can be read.
-    refused: Vec<(WantedName, RecordType)>,
+    refused: Vec<(WantedName, RecordType, Unmet)>,
     /// Whether an object asks for a name that can't be read at all: any record may be its own.
     has_nameless: bool,
     /// Wishes that a zone would have, were it not for a longer one.
@@ -58,7 +58,7 @@ impl Wishes {
             outranked: BTreeMap::new(),
         };
         // A zone that can't be reached keeps its place: its wishes must not fall to the zone above it.
-        let candidates: Vec<Zone> = zones
+        let candidates: Zones = zones
             .iter()
             .filter(|zone| !matches!(zone.worker, Err(ProviderError::ZoneNotFound { .. })))
             .map(|zone| zone.zone.clone())
@@ -76,7 +76,7 @@ impl Wishes {
                 Err(bad) => {
                     let rtype = object.spec.rtype.parse().unwrap_or(RecordType::from_code(0));
                     match wanted_name(&object.spec) {
-                        Some(name) => wishes.refused.push((name, rtype)),
+                        Some(name) => wishes.refused.push((name, rtype, Unmet::Mistaken)),
                         None => wishes.has_nameless = true,
                     }
                     let message = format!("{}: {bad}", declared.place);
@@ -93,7 +93,7 @@ impl Wishes {
         wishes
     }
 
-    fn place(&mut self, intent: Intent, unknown: Option<Unknown>, zones: &[Zone]) {
+    fn place(&mut self, intent: Intent, unknown: Option<Unknown>, zones: &Zones) {
         let (candidates, rejections) = choose(&intent, zones);
         if let Some((reason, message)) = unknown {
             let name = candidates.first().map(|candidate| candidate.name.clone());
@@ -108,8 +108,8 @@ impl Wishes {
         if intent.values.is_none() {
             self.unclear.insert(intent.holder.clone());
         }
-        if !rejections.is_empty() {
-            self.refused.push((intent.name.clone(), intent.rtype));
+        if let Some(first) = rejections.first() {
+            self.refused.push((intent.name.clone(), intent.rtype, first.reason.unmet()));
         }
         rejections.into_iter().for_each(|rejection| self.refuse(rejection));
         for candidate in candidates {
@@ -123,20 +123,16 @@ impl Wishes {
         }
     }
 
-    fn note_outranked(&mut self, intent: &Intent, chosen: &Candidate<'_>, zones: &[Zone]) {
-        let is_above = |zone: &&Zone| {
-            zone.selection == Selection::Any
-                && zone.domain != chosen.zone.domain
-                && chosen.zone.domain.is_within(&zone.domain)
-        };
-        for zone in zones.iter().filter(is_above) {
-            let wish = (chosen.name.clone(), intent.rtype, intent.holder.clone());
-            self.outranked.entry(zone.key.clone()).or_default().push(wish);
+    fn note_outranked(&mut self, intent: &Intent, chosen: &Candidate<'_>, zones: &Zones) {
+        for zone in zones.above(&chosen.zone.domain).flatten() {
+            if zone.domain != chosen.zone.domain {
+                let wish = (chosen.name.clone(), intent.rtype, intent.holder.clone());
+                self.outranked.entry(zone.key.clone()).or_default().push(wish);
+            }
         }
     }
 
     fn refuse(&mut self, rejection: Rejection) {
-        self.unclear.insert(rejection.holder.clone());
         self.rejections.push(rejection);
     }
 
@@ -176,27 +172,24 @@ impl Wishes {
     }
 
     fn resolve(&self, zone: &Zone, worker: &ZoneWorker) -> (Desired, Vec<Rejection>) {
-        let none = Vec::new();
-        let wishes = self.by_zone.get(&zone.key).unwrap_or(&none);
-        let incumbents = worker.incumbents(contested(wishes));
-        let wishes = wishes.iter().map(|(name, intent)| (name.clone(), intent));
-        resolve(zone, worker.capabilities(), &worker.settings().registry, wishes, &incumbents)
+        let wishes = self.by_zone.get(&zone.key).map_or(&[][..], Vec::as_slice);
+        resolve_wishes(zone, worker, wishes.iter().map(|(name, intent)| (name, intent)))
     }
 
     /// Keeps what the names of refused wishes hold, whoever holds it now: an object may have been renamed.
     fn reserve(&self, zone: &Zone, rejections: &[Rejection], desired: &mut Desired) {
         for rejection in rejections {
             if let Some(name) = &rejection.name {
-                desired.reserve(name.clone(), rejection.rtype);
+                desired.reserve(name.clone(), rejection.rtype, rejection.reason.unmet());
             }
         }
-        for (name, rtype) in &self.refused {
+        for (name, rtype, unmet) in &self.refused {
             let name = match name {
                 WantedName::Absolute(name) => Some(name.clone()),
                 WantedName::Relative(text) => Name::parse_under(text, &zone.domain).ok(),
             };
             if let Some(name) = name.filter(|name| name.is_within(&zone.domain)) {
-                desired.reserve(name, *rtype);
+                desired.reserve(name, *rtype, *unmet);
             }
         }
     }
@@ -207,13 +200,19 @@ impl Wishes {
         if self.has_nameless {
             return Evidence::seen([]);
         }
-        let refused = rejections.iter().map(|rejection| rejection.holder.clone());
         let outranked = self.outranked.get(&zone.key).map_or(&[][..], Vec::as_slice);
         let incumbents = worker.incumbents(outranked.iter().map(|(name, _, _)| name.clone()));
         let is_moving = |name: &Name, rtype| incumbents.contains_key(&(name.clone(), rtype));
         let moving = outranked.iter().filter(|(name, rtype, _)| is_moving(name, *rtype));
-        let moving = moving.map(|(_, _, holder)| holder.clone());
-        Evidence::complete_but(self.unclear.iter().cloned().chain(refused).chain(moving))
+        let moving = moving.map(|(_, _, holder)| holder);
+        let all = || self.rejections.iter().chain(rejections);
+        let excluded =
+            all().filter(|rejection| rejection.reason.unmet() == Unmet::Forbidden).map(|it| &it.holder);
+        let refused =
+            all().filter(|rejection| rejection.reason.unmet() == Unmet::Mistaken).map(|it| &it.holder);
+        let full = |holder: &Holder| HolderRef::Full(holder.clone());
+        Evidence::complete_but(moving.chain(excluded).map(full))
+            .awaiting(self.unclear.iter().chain(refused).map(full))
     }
 
     /// What was refused before it reached a zone.
@@ -229,17 +228,6 @@ fn wanted_name(spec: &RecordSetSpec) -> Option<WantedName> {
         (None, Some(name)) => Some(WantedName::Relative(name.clone())),
         (None, None) => None,
     }
-}
-
-/// Names that several objects want: only there does it matter who was first.
-fn contested(wishes: &[(Name, Intent)]) -> BTreeSet<Name> {
-    let (mut seen, mut contested) = (BTreeSet::new(), BTreeSet::new());
-    for (name, _) in wishes {
-        if !seen.insert(name) {
-            contested.insert(name.clone());
-        }
-    }
-    contested
 }
 
 /// The addresses that RecordSets of a namespace may use.

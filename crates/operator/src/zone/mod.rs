@@ -2,9 +2,11 @@
 
 mod cache;
 mod pass;
+mod wishes;
 
 pub use cache::Cache;
-pub use pass::{Failure, Order, Pass, Waiting};
+pub use pass::{Failure, Ledger, NoLedger, Order, Pass, Waiting};
+pub use wishes::resolve_wishes;
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -12,19 +14,19 @@ use tokio::time::Instant;
 
 use zonekeeper_kernel::{
     capability::Capabilities,
-    claim::Known,
+    claim::{Claim, Known, NameClaims},
     guard::{self, Approval, Limits, Subject, Verdict, Window},
-    holder::Holder,
+    holder::{Holder, HolderRef},
     marker::Registry,
     name::Name,
     plan::{Evidence, Plan, Scope, Settled, Situation, plan},
-    record::RecordId,
+    record::{LiveRecord, RecordId},
     resolve::Incumbents,
     zone::Rules,
 };
 use zonekeeper_providers::{ProviderError, ZoneAccess};
 
-use zonekeeper_kernel::desired::Desired;
+use zonekeeper_kernel::desired::{Desired, DesiredSet};
 
 /// Owns one zone: nobody else in this process reads or writes it.
 pub struct ZoneWorker {
@@ -32,9 +34,11 @@ pub struct ZoneWorker {
     capabilities: Capabilities,
     settings: Settings,
     cache: Cache,
-    written: BTreeMap<RecordId, Holder>,
+    known: Known,
     settled: Settled,
     window: Option<(Instant, Window)>,
+    /// How many sets are ours, as the last look at the whole zone and our own writes since say.
+    owned: usize,
 }
 
 /// How a zone is worked on.
@@ -50,8 +54,8 @@ pub struct Settings {
     pub limits: Option<Limits>,
     /// How long the guard adds changes up.
     pub window: Duration,
-    /// What is ours though the zone does not say so, apart from what this worker wrote itself.
-    pub known: Known,
+    /// Whether all that is there is ours: the zone lives in this process.
+    pub is_all_ours: bool,
 }
 
 // === impl ZoneWorker ===
@@ -63,11 +67,12 @@ impl ZoneWorker {
         Self {
             capabilities: access.capabilities(),
             access,
+            known: if settings.is_all_ours { Known::Everything } else { Known::Ids(BTreeMap::new()) },
             settings,
             cache,
-            written: BTreeMap::new(),
             settled: Settled::default(),
             window: None,
+            owned: 0,
         }
     }
 
@@ -123,19 +128,10 @@ impl ZoneWorker {
     ///
     /// Assumes: the zone was observed.
     pub fn incumbents(&self, names: impl IntoIterator<Item = Name>) -> Incumbents {
-        let known = self.known();
         let mut incumbents = Incumbents::new();
         for name in names {
-            let claims = zonekeeper_kernel::claim::NameClaims::read(
-                &self.settings.registry,
-                &known,
-                self.cache.live(),
-                &name,
-            );
-            for (record, claim) in claims.records {
-                if let zonekeeper_kernel::claim::Claim::Ours { holder, .. } = claim {
-                    incumbents.entry((name.clone(), record.rdata.rtype())).or_insert(holder);
-                }
+            for (record, holder) in self.held_at(&name) {
+                incumbents.entry((name.clone(), record.rdata.rtype())).or_insert(holder);
             }
         }
         incumbents
@@ -147,7 +143,7 @@ impl ZoneWorker {
             desired,
             live: self.cache.live(),
             registry: &self.settings.registry,
-            known: &self.known(),
+            known: &self.known,
             rules: &self.settings.rules,
             capabilities: &self.capabilities,
             evidence,
@@ -157,12 +153,15 @@ impl ZoneWorker {
     }
 
     /// Asks the guard about a plan.
-    pub fn guard(&mut self, plan: &Plan, approval: &Approval) -> Verdict {
+    pub fn guard(&mut self, plan: &Plan, scope: Scope<'_>, approval: &Approval) -> Verdict {
+        if let Scope::Zone = scope {
+            self.owned = plan.counts.owned;
+        }
         if self.window.is_some_and(|(begun, _)| begun.elapsed() > self.settings.window) {
             self.window = None;
         }
-        let new = Window { owned_at_start: plan.counts.owned, ..Window::default() };
-        let (_, window) = *self.window.get_or_insert((Instant::now(), new));
+        // A window begins with the first change that counts: until then it would begin now.
+        let (_, window) = self.window.unwrap_or_else(|| self.new_window());
         let subject = Subject {
             identity: &self.settings.identity,
             domain: &self.settings.registry.domain,
@@ -172,13 +171,41 @@ impl ZoneWorker {
         guard::clear(plan.changes.clone(), &subject, window, approval)
     }
 
-    fn known(&self) -> Known {
-        match &self.settings.known {
-            Known::Everything => Known::Everything,
-            Known::Nothing => Known::Ids(self.written.clone()),
-            Known::Ids(ids) => Known::Ids(
-                ids.iter().chain(&self.written).map(|(id, holder)| (id.clone(), holder.clone())).collect(),
-            ),
+    fn new_window(&self) -> (Instant, Window) {
+        (Instant::now(), Window { owned_at_start: self.owned, ..Window::default() })
+    }
+
+    /// Takes records for ours that a RecordSet's status knows.
+    pub fn recall(&mut self, ids: impl IntoIterator<Item = (RecordId, Holder)>) {
+        if let Known::Ids(known) = &mut self.known {
+            known.extend(ids);
         }
+    }
+
+    /// Takes a wish for applied: what differs from it is drift.
+    pub fn settled_before(&mut self, name: Name, set: DesiredSet) {
+        self.settled.insert(name, set);
+    }
+
+    /// Goes on in a window that began before this process.
+    pub fn resume(&mut self, begun: Instant, window: Window) {
+        self.window = Some((begun, window));
+    }
+
+    /// Whether a marker of our owner id is there, whether or not we can verify it.
+    ///
+    /// Assumes: the zone was observed.
+    pub fn shows_our_id(&self) -> bool {
+        self.settings.registry.is_named_in(self.cache.live())
+    }
+
+    /// Who holds the live records at a name, one entry per record of ours.
+    pub fn held_at(&self, name: &Name) -> Vec<(&LiveRecord, HolderRef)> {
+        let claims = NameClaims::read(&self.settings.registry, &self.known, self.cache.live(), name);
+        let ours = claims.records.into_iter().filter_map(|(record, claim)| match claim {
+            Claim::Ours { holder, .. } => Some((record, holder)),
+            Claim::Foreign { .. } | Claim::Unclaimed => None,
+        });
+        ours.collect()
     }
 }

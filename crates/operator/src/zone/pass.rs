@@ -2,11 +2,15 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
+use async_trait::async_trait;
+use tokio::time::Instant;
 use zonekeeper_kernel::{
+    claim::Known,
     desired::{Desired, Values},
-    guard::{Approval, Verdict, is_counted_delete, is_counted_update},
+    guard::{Approval, Verdict, Window},
+    holder::Holder,
     name::Name,
-    plan::{Cause, Change, Edit, Evidence, Plan, Role, Scope},
+    plan::{Change, Edit, Evidence, Operation, Plan, Role, Scope},
     render,
 };
 use zonekeeper_providers::{Outcome, Progress, ProviderError, Retry, ZoneAccess, describe};
@@ -46,6 +50,25 @@ pub struct Order<'a> {
     pub waiting: Waiting,
     /// Told how many changes are done.
     pub progress: &'a Progress<'a>,
+    /// Keeps what the guard must not forget.
+    pub ledger: &'a dyn Ledger,
+}
+
+/// Keeps what the guard must not forget, should this process end in the middle of its work.
+#[async_trait]
+pub trait Ledger: Send + Sync {
+    /// Called before changes are sent that count: the window as it will be then, and the approval that they use up.
+    async fn enter(&self, begun: Instant, window: Window, used: Option<&str>) -> Result<(), ProviderError>;
+}
+
+/// For windows that are as long as the run.
+pub struct NoLedger;
+
+#[async_trait]
+impl Ledger for NoLedger {
+    async fn enter(&self, _: Instant, _: Window, _: Option<&str>) -> Result<(), ProviderError> {
+        Ok(())
+    }
 }
 
 /// What became of a zone.
@@ -146,12 +169,12 @@ impl ZoneWorker {
     ) -> Result<Round, ProviderError> {
         self.observe().await?;
         pass.plan = self.plan(order.desired, order.evidence, order.scope);
-        pass.verdict = self.guard(&pass.plan, order.approval);
+        pass.verdict = self.guard(&pass.plan, order.scope, order.approval);
         let doubtful = self.doubtful(pass.verdict.cleared.changes());
         if !doubtful.is_empty() {
             self.cache.refresh(access, &doubtful).await?;
             pass.plan = self.plan(order.desired, order.evidence, order.scope);
-            pass.verdict = self.guard(&pass.plan, order.approval);
+            pass.verdict = self.guard(&pass.plan, order.scope, order.approval);
             // What came up only now was not read afresh: it waits for the next round.
             let is_new = |change: &Change| !self.doubtful(std::slice::from_ref(change)).is_subset(&doubtful);
             if pass.verdict.cleared.changes().iter().any(is_new) {
@@ -169,14 +192,39 @@ impl ZoneWorker {
                 .extend(changes.into_iter().map(|change| Failure { error: not_kept(&change), change }));
             return Ok(Round::GaveUp(None));
         }
+        self.enter(pass, order).await?;
         let outcomes = access.apply(&pass.verdict.cleared, order.progress).await;
         let changes = std::mem::take(&mut pass.verdict.cleared).into_changes();
         Ok(self.account(pass, changes, outcomes, round))
     }
 
+    /// Has the guard's memory kept before anything is sent that it must not forget.
+    async fn enter(&mut self, pass: &Pass, order: &Order<'_>) -> Result<(), ProviderError> {
+        let (begun, before) = self.window.unwrap_or_else(|| self.new_window());
+        let mut window = before;
+        for change in pass.verdict.cleared.changes() {
+            window.count(change);
+        }
+        let counts_updates = self.settings.limits.is_some_and(|limits| limits.max_update_percent < 100);
+        let is_kept = window.deletes > before.deletes
+            || window.prunes > before.prunes
+            || (counts_updates && window.updates > before.updates);
+        if window != before {
+            self.window = Some((begun, before));
+        }
+        let used = match (order.approval, pass.verdict.released_by_approval) {
+            (Approval::Held(hash), true) => Some(hash.as_str()),
+            (Approval::Held(_) | Approval::Whole | Approval::None, _) => None,
+        };
+        if used.is_none() && !is_kept {
+            return Ok(());
+        }
+        order.ledger.enter(begun, window, used).await
+    }
+
     /// The names that must be read again before these changes are made.
     fn doubtful(&self, changes: &[Change]) -> BTreeSet<Name> {
-        if matches!(self.settings.known, zonekeeper_kernel::claim::Known::Everything) {
+        if self.settings.is_all_ours {
             return BTreeSet::new();
         }
         let is_stale = self.cache.is_older_than(STALE);
@@ -246,16 +294,23 @@ impl ZoneWorker {
 
     fn remember(&mut self, change: &Change, effects: &[zonekeeper_providers::Effect]) {
         if let Some((_, window)) = &mut self.window {
-            window.deletes += usize::from(is_counted_delete(change));
-            window.updates += usize::from(is_counted_update(change));
-            window.prunes += usize::from(change.cause == Cause::Pruned);
+            window.count(change);
         }
-        let Some(holder) = change.holders.first() else { return };
-        for (edit, effect) in change.edits.iter().zip(effects) {
-            if let (Role::Data, Some(record)) = (edit.role(), &effect.written)
+        match change.operation {
+            Operation::Create => self.owned += 1,
+            Operation::Delete => self.owned = self.owned.saturating_sub(1),
+            Operation::Update => {}
+        }
+        let Known::Ids(known) = &mut self.known else { return };
+        for (edit, effect) in change.edits.iter().zip(effects).filter(|(edit, _)| edit.role() == Role::Data) {
+            if let Some((_, id)) = &effect.removed {
+                known.remove(id);
+            }
+            // Without a holder the record is left to whoever comes.
+            if let (Some(holder), Some(record)) = (holder_of(change, edit), &effect.written)
                 && !record.id.0.is_empty()
             {
-                self.written.insert(record.id.clone(), holder.clone());
+                known.insert(record.id.clone(), holder.clone());
             }
         }
     }
@@ -272,6 +327,11 @@ impl ZoneWorker {
             }
         }
     }
+}
+
+/// Who a written record is for, where somebody wants it.
+fn holder_of<'a>(change: &'a Change, edit: &Edit) -> Option<&'a Holder> {
+    edit.after().and_then(|_| change.holders.first())
 }
 
 /// Whether everything that is to be done was done before: the provider says yes and does not keep it.

@@ -1,0 +1,304 @@
+//! The rights that the operator needs, in one list, and the roles that we ship for it and for people.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::{
+    api::rbac::v1::{ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding, RoleRef, Subject},
+    apimachinery::pkg::apis::meta::v1::ObjectMeta,
+};
+
+use crate::{GROUP, crd::yaml_of, wellknown::SECRET_READER_CLUSTER_ROLE};
+
+/// Where the manifests in `deploy` put the operator.
+pub const NAMESPACE: &str = "zonekeeper-system";
+
+/// The operator's ServiceAccount, and the name of the roles that it has.
+pub const SERVICE_ACCOUNT: &str = "zonekeeper";
+
+/// Where a rule holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Scope {
+    /// In all namespaces, and for kinds that have none.
+    Cluster,
+    /// In the operator's own namespace.
+    OwnNamespace,
+}
+
+/// What may be done with some resources, and why.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rule {
+    /// The API group; empty is the core group.
+    pub group: &'static str,
+    /// Resources, with `/status` for the subresource.
+    pub resources: &'static [&'static str],
+    /// Verbs of the API.
+    pub verbs: &'static [&'static str],
+    /// Who needs it for what, in a sentence.
+    pub why: &'static str,
+}
+
+/// A file of roles, and what it is for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Manifest {
+    /// Its name in `deploy/rbac`.
+    pub file: &'static str,
+    /// The documents, as YAML.
+    pub yaml: String,
+}
+
+/// All that the operator may do. Secrets of other namespaces are not here: see [`SECRET_READER`].
+pub const OPERATOR: &[(Scope, Rule)] = &[
+    (
+        Scope::Cluster,
+        Rule {
+            group: GROUP,
+            resources: &["dnsproviders", "dnszones", "recordsets", "addresssources"],
+            verbs: &["get", "list", "watch"],
+            why: "Reads what people wish, and confirms by a fresh read that a holder is gone before its record goes.",
+        },
+    ),
+    (
+        Scope::Cluster,
+        Rule {
+            group: GROUP,
+            resources: &["dnsproviders", "dnszones", "recordsets"],
+            verbs: &["patch"],
+            why: "Sets and removes its finalizers.",
+        },
+    ),
+    (
+        Scope::Cluster,
+        Rule {
+            group: GROUP,
+            resources: &[
+                "dnsproviders/status",
+                "dnszones/status",
+                "recordsets/status",
+                "addresssources/status",
+            ],
+            verbs: &["patch"],
+            why: "Writes statuses by server-side apply.",
+        },
+    ),
+    (
+        Scope::Cluster,
+        Rule {
+            group: "",
+            resources: &["namespaces"],
+            verbs: &["get", "list", "watch"],
+            why: "Judges grants by namespace labels, sees namespaces end, and takes kube-system's UID as the owner id.",
+        },
+    ),
+    (
+        Scope::Cluster,
+        Rule {
+            group: "events.k8s.io",
+            resources: &["events"],
+            verbs: &["create", "patch"],
+            why: "Tells what happened to an object beside that object; patch counts a repeated Event.",
+        },
+    ),
+    (
+        Scope::OwnNamespace,
+        Rule {
+            group: "",
+            resources: &["secrets"],
+            verbs: &["get", "list", "watch"],
+            why: "Follows the Secrets that our objects name, each by itself.",
+        },
+    ),
+    (
+        Scope::OwnNamespace,
+        Rule {
+            group: "",
+            resources: &["secrets"],
+            verbs: &["create"],
+            why: "Makes the marker key once; it never changes or deletes a Secret.",
+        },
+    ),
+    (
+        Scope::OwnNamespace,
+        Rule {
+            group: "coordination.k8s.io",
+            resources: &["leases"],
+            verbs: &["get", "create", "update"],
+            why: "Elects the replica that leads.",
+        },
+    ),
+];
+
+/// What users bind in a namespace whose Secrets the operator is to read.
+pub const SECRET_READER: &[Rule] = &[Rule {
+    group: "",
+    resources: &["secrets"],
+    verbs: &["get", "list", "watch"],
+    why: "Credentials, marker keys and headers that are kept outside the operator's namespace.",
+}];
+
+/// Joins Kubernetes's own roles `view`, `edit` and `admin`.
+pub const VIEW: &[Rule] = &[Rule {
+    group: GROUP,
+    resources: &["dnsproviders", "dnszones", "recordsets", "addresssources"],
+    verbs: &["get", "list", "watch"],
+    why: "People see what is wished and what became of it; credentials are in Secrets, which this does not show.",
+}];
+
+/// Joins Kubernetes's own roles `edit` and `admin`. DNSProviders stay with cluster administrators: whoever changes one
+/// decides where its credentials are sent.
+pub const EDIT: &[Rule] = &[Rule {
+    group: GROUP,
+    resources: &["dnszones", "recordsets", "addresssources"],
+    verbs: &["create", "update", "patch", "delete", "deletecollection"],
+    why: "People write records, and zones where a DNSProvider allows their namespace.",
+}];
+
+/// The ClusterRole with [`VIEW`].
+pub const VIEW_CLUSTER_ROLE: &str = "zonekeeper-view";
+
+/// The ClusterRole with [`EDIT`].
+pub const EDIT_CLUSTER_ROLE: &str = "zonekeeper-edit";
+
+/// The operator's rules of one scope.
+pub fn operator_rules(scope: Scope) -> impl Iterator<Item = &'static Rule> {
+    OPERATOR.iter().filter(move |(at, _)| *at == scope).map(|(_, rule)| rule)
+}
+
+/// All roles and bindings that we ship, as files.
+pub fn manifests() -> Vec<Manifest> {
+    let manifest = |file, documents: &[String]| Manifest { file, yaml: documents.join("---\n") };
+    vec![
+        manifest("operator.yaml", &[yaml_of(&cluster_role()), yaml_of(&cluster_role_binding())]),
+        manifest("own-namespace.yaml", &[yaml_of(&role()), yaml_of(&role_binding())]),
+        manifest("people.yaml", &[yaml_of(&view()), yaml_of(&edit())]),
+        manifest("secret-reader.yaml", &[yaml_of(&secret_reader())]),
+    ]
+}
+
+fn cluster_role() -> ClusterRole {
+    shipped(SERVICE_ACCOUNT, &[], operator_rules(Scope::Cluster))
+}
+
+fn cluster_role_binding() -> ClusterRoleBinding {
+    ClusterRoleBinding {
+        metadata: metadata(SERVICE_ACCOUNT, None, &[]),
+        role_ref: role_ref("ClusterRole"),
+        subjects: Some(vec![subject()]),
+    }
+}
+
+fn role() -> Role {
+    Role {
+        metadata: metadata(SERVICE_ACCOUNT, Some(NAMESPACE), &[]),
+        rules: Some(operator_rules(Scope::OwnNamespace).map(policy).collect()),
+    }
+}
+
+fn role_binding() -> RoleBinding {
+    RoleBinding {
+        metadata: metadata(SERVICE_ACCOUNT, Some(NAMESPACE), &[]),
+        role_ref: role_ref("Role"),
+        subjects: Some(vec![subject()]),
+    }
+}
+
+fn secret_reader() -> ClusterRole {
+    shipped(SECRET_READER_CLUSTER_ROLE, &[], SECRET_READER.iter())
+}
+
+fn view() -> ClusterRole {
+    shipped(VIEW_CLUSTER_ROLE, &["view", "edit", "admin"], VIEW.iter())
+}
+
+fn edit() -> ClusterRole {
+    shipped(EDIT_CLUSTER_ROLE, &["edit", "admin"], EDIT.iter())
+}
+
+fn shipped<'a>(name: &str, joins: &[&str], rules: impl Iterator<Item = &'a Rule>) -> ClusterRole {
+    ClusterRole {
+        aggregation_rule: None,
+        metadata: metadata(name, None, joins),
+        rules: Some(rules.map(policy).collect()),
+    }
+}
+
+fn policy(rule: &Rule) -> PolicyRule {
+    let texts = |all: &[&str]| all.iter().map(|&one| one.to_owned()).collect::<Vec<_>>();
+    PolicyRule {
+        api_groups: Some(vec![rule.group.to_owned()]),
+        resources: Some(texts(rule.resources)),
+        verbs: texts(rule.verbs),
+        ..PolicyRule::default()
+    }
+}
+
+/// `joins`: which of Kubernetes's own roles take these rules in.
+fn metadata(name: &str, namespace: Option<&str>, joins: &[&str]) -> ObjectMeta {
+    let mut labels = BTreeMap::from([("app.kubernetes.io/name".to_owned(), "zonekeeper".to_owned())]);
+    labels.extend(
+        joins
+            .iter()
+            .map(|role| (format!("rbac.authorization.k8s.io/aggregate-to-{role}"), "true".to_owned())),
+    );
+    ObjectMeta {
+        name: Some(name.to_owned()),
+        namespace: namespace.map(str::to_owned),
+        labels: Some(labels),
+        ..ObjectMeta::default()
+    }
+}
+
+fn role_ref(kind: &str) -> RoleRef {
+    RoleRef { api_group: "rbac.authorization.k8s.io".into(), kind: kind.into(), name: SERVICE_ACCOUNT.into() }
+}
+
+fn subject() -> Subject {
+    Subject {
+        api_group: None,
+        kind: "ServiceAccount".into(),
+        name: SERVICE_ACCOUNT.into(),
+        namespace: Some(NAMESPACE.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all() -> impl Iterator<Item = &'static Rule> {
+        OPERATOR.iter().map(|(_, rule)| rule).chain(SECRET_READER).chain(VIEW).chain(EDIT)
+    }
+
+    #[test]
+    fn nothing_about_secrets_holds_in_the_whole_cluster() {
+        assert!(operator_rules(Scope::Cluster).all(|rule| !rule.resources.contains(&"secrets")));
+    }
+
+    #[test]
+    fn no_rule_has_a_wildcard_and_each_says_why() {
+        for rule in all() {
+            assert!(!rule.group.contains('*'), "{rule:?}");
+            assert!(rule.resources.iter().chain(rule.verbs).all(|word| !word.contains('*')), "{rule:?}");
+            assert!(rule.why.ends_with('.'), "{rule:?}");
+        }
+    }
+
+    #[test]
+    fn the_operator_deletes_nothing_in_the_cluster() {
+        for (_, rule) in OPERATOR {
+            assert!(rule.verbs.iter().all(|verb| !verb.starts_with("delete")), "{rule:?}");
+        }
+    }
+
+    #[test]
+    fn every_kind_of_ours_is_read_and_its_status_written() {
+        for crd in crate::crds() {
+            let plural = crd.spec.names.plural;
+            let status = format!("{plural}/status");
+            let has = |resource: &str, verb: &str| {
+                operator_rules(Scope::Cluster)
+                    .any(|rule| rule.resources.contains(&resource) && rule.verbs.contains(&verb))
+            };
+            assert!(has(&plural, "watch") && has(&status, "patch"), "{plural}");
+        }
+    }
+}

@@ -1,0 +1,270 @@
+//! AddressSources in the hub: asked at their interval, and followed by the RecordSets that use them.
+
+use std::{net::IpAddr, sync::Arc, time::Duration};
+
+use kube::ResourceExt;
+use tokio::time::Instant;
+use zonekeeper_api::{AddressSource, HttpSource, Reason, RecordSet};
+use zonekeeper_kernel::{reason::Reason as KernelReason, zone::Labels};
+use zonekeeper_sources::Addresses;
+
+use crate::{
+    address_source::{SecretHeaders, addresses},
+    cluster::{
+        Key, Message,
+        conditions::Verdict,
+        hub::{Alarm, Hub},
+        secrets::{self, SecretState},
+        status,
+        write::{Desk, Writing, is_newer},
+    },
+    declare,
+};
+
+/// How long after a failure of all its services a source is asked again, at the latest.
+const RETRY: Duration = Duration::from_secs(60);
+const INTERVAL: Duration = Duration::from_secs(300);
+
+/// An AddressSource and what it said.
+pub struct AddressEntry {
+    pub object: Arc<AddressSource>,
+    /// The last good addresses.
+    pub good: Option<Vec<IpAddr>>,
+    pub failure: Option<String>,
+    /// The question that counts.
+    attempt: u64,
+    pub desk: Desk,
+}
+
+// === impl AddressEntry ===
+
+impl AddressEntry {
+    fn new(object: Arc<AddressSource>) -> Self {
+        let status = object.status.as_ref();
+        let remembered: Vec<IpAddr> = status
+            .iter()
+            .flat_map(|status| &status.addresses)
+            .filter_map(|address| address.parse().ok())
+            .collect();
+        Self {
+            desk: Desk::new(status.map(|status| &*status.conditions)),
+            good: (!remembered.is_empty()).then_some(remembered),
+            failure: None,
+            attempt: 0,
+            object,
+        }
+    }
+}
+
+// === impl Hub ===
+
+impl Hub {
+    /// An AddressSource was seen.
+    pub fn see_address_source(&mut self, object: AddressSource) {
+        let key = (object.namespace().unwrap_or_default(), object.name_any());
+        let object = Arc::new(object);
+        let is_same = match self.address_sources.get_mut(&key) {
+            Some(entry) if !is_newer(&*object, &*entry.object) => return,
+            Some(entry) => {
+                let is_same =
+                    entry.object.spec == object.spec && entry.object.annotations() == object.annotations();
+                entry.object = object.clone();
+                is_same
+            }
+            None => false,
+        };
+        self.address_sources.entry(key.clone()).or_insert_with(|| AddressEntry::new(object));
+        if is_same {
+            self.report_address_source(&key);
+        } else {
+            self.ask_addresses(&key);
+            self.reconsider_users(&key);
+        }
+    }
+
+    /// An AddressSource is gone: what its users hold stays.
+    pub fn lose_address_source(&mut self, key: &Key) {
+        self.address_sources.remove(key);
+        self.agenda.cancel(&Alarm::Address(key.clone()));
+        self.reconsider_users(key);
+    }
+
+    /// Asks a source.
+    pub fn ask_addresses(&mut self, key: &Key) {
+        if !self.is_synced() {
+            return;
+        }
+        let Some(object) = self.address_sources.get(key).map(|entry| entry.object.clone()) else { return };
+        let mut headers: Vec<Result<SecretHeaders, String>> = Vec::new();
+        for source in &object.spec.http {
+            match self.headers_of(&key.0, source) {
+                Some(found) => headers.push(found),
+                // It comes with its watch.
+                None => return,
+            }
+        }
+        self.attempts += 1;
+        let attempt = self.attempts;
+        if let Some(entry) = self.address_sources.get_mut(key) {
+            entry.attempt = attempt;
+        }
+        let (hub, source, reachable) = (self.hub.clone(), key.clone(), self.reachable.clone());
+        tokio::spawn(async move {
+            let headers_of = |asked: &HttpSource| {
+                let at = object.spec.http.iter().position(|source| source == asked);
+                at.and_then(|at| headers.get(at).cloned()).unwrap_or_else(|| Ok(Vec::new()))
+            };
+            let found = addresses(&object.spec, &reachable, headers_of).await;
+            // The hub ends with the program.
+            let _ = hub.send(Message::Addresses { source, attempt, found });
+        });
+    }
+
+    /// The headers that a Secret adds to a request; nothing while it is not read.
+    fn headers_of(&mut self, namespace: &str, source: &HttpSource) -> Option<Result<SecretHeaders, String>> {
+        let Some(reference) = &source.headers_secret_ref else { return Some(Ok(Vec::new())) };
+        let key = (namespace.to_owned(), reference.name.clone());
+        Some(match self.secrets.get(&key) {
+            SecretState::Unread => return None,
+            SecretState::Present(data) => {
+                let text =
+                    |(key, value): (String, Vec<u8>)| (key, String::from_utf8_lossy(&value).into_owned());
+                Ok(data.into_iter().map(text).collect())
+            }
+            SecretState::Absent => Err(format!("Secret {}/{} does not exist; create it", key.0, key.1)),
+            SecretState::Forbidden => Err(secrets::forbidden(&key, &self.namespace)),
+        })
+    }
+
+    /// A source was asked.
+    pub fn addresses_found(&mut self, key: &Key, attempt: u64, found: Result<Vec<IpAddr>, String>) {
+        let Some(entry) = self.address_sources.get_mut(key).filter(|entry| entry.attempt == attempt) else {
+            return;
+        };
+        let interval = entry.object.spec.interval.to_std().unwrap_or(INTERVAL);
+        let before = entry.good.clone();
+        let wait = match found {
+            Ok(found) => {
+                entry.failure = None;
+                entry.good = Some(found);
+                interval
+            }
+            Err(error) => {
+                entry.failure = Some(error);
+                interval.min(RETRY)
+            }
+        };
+        let is_news = before != entry.good || before.is_none();
+        let is_fixed = entry.object.spec.http.is_empty();
+        if !is_fixed || entry.failure.is_some() {
+            self.agenda.at(Instant::now() + wait, Alarm::Address(key.clone()));
+        }
+        self.report_address_source(key);
+        if is_news {
+            self.reconsider_users(key);
+        }
+    }
+
+    /// What AddressSources say to one object, as far as it asks and may ask.
+    pub fn addresses_for(&self, object: &RecordSet) -> Addresses {
+        let namespace = object.namespace().unwrap_or_default();
+        let mut said = Addresses::default();
+        for source in &object.spec.values_from {
+            let reference = &source.address_source_ref;
+            let key =
+                (reference.namespace.clone().unwrap_or_else(|| namespace.clone()), reference.name.clone());
+            let Some(entry) = self.address_sources.get(&key) else { continue };
+            let answer = if !self.may_use(&entry.object, &key.0, &namespace) {
+                let message = format!(
+                    "AddressSource {}/{} does not allow namespace {namespace}; see its spec.allowedNamespaces",
+                    key.0, key.1
+                );
+                Err((KernelReason::RefNotPermitted, message))
+            } else {
+                let failure = entry.failure.as_deref().unwrap_or("it has not answered yet");
+                let message = || format!("AddressSource {}/{} has no address: {failure}", key.0, key.1);
+                entry.good.clone().ok_or_else(|| (KernelReason::TargetsUnknown, message()))
+            };
+            said.0.insert(key, answer);
+        }
+        said
+    }
+
+    fn may_use(&self, source: &AddressSource, own: &str, namespace: &str) -> bool {
+        let none = Labels::new();
+        let labels = self.namespaces.get(namespace).map_or(&none, |entry| &entry.labels);
+        own == namespace
+            || declare::namespaces(&source.spec.allowed_namespaces).contain(own, namespace, labels)
+    }
+
+    fn reconsider_users(&mut self, key: &Key) {
+        let uses = |object: &RecordSet| {
+            object.spec.values_from.iter().any(|from| {
+                let reference = &from.address_source_ref;
+                reference.name == key.1
+                    && reference.namespace.clone().or_else(|| object.namespace()).as_deref() == Some(&*key.0)
+            })
+        };
+        let users: Vec<Key> = self
+            .records
+            .iter()
+            .filter(|(_, entry)| uses(&entry.object))
+            .map(|(key, _)| key.clone())
+            .collect();
+        users.iter().for_each(|key| self.consider_record(key));
+    }
+
+    /// Secrets that AddressSources name.
+    pub fn secrets_of_sources(&self) -> impl Iterator<Item = Key> + '_ {
+        self.address_sources.iter().flat_map(|(key, entry)| {
+            let named = entry.object.spec.http.iter().filter_map(|source| source.headers_secret_ref.as_ref());
+            named.map(|reference| (key.0.clone(), reference.name.clone()))
+        })
+    }
+
+    /// Asks the sources that use a Secret.
+    pub fn ask_sources_with_secret(&mut self, secret: &Key) {
+        let uses =
+            |key: &Key, entry: &AddressEntry| {
+                key.0 == secret.0
+                    && entry.object.spec.http.iter().any(|source| {
+                        source.headers_secret_ref.as_ref().is_some_and(|it| it.name == secret.1)
+                    })
+            };
+        let sources: Vec<Key> = self
+            .address_sources
+            .iter()
+            .filter(|(key, entry)| uses(key, entry))
+            .map(|(key, _)| key.clone())
+            .collect();
+        sources.iter().for_each(|key| self.ask_addresses(key));
+    }
+
+    /// Says of a source what there is to say, if that is new.
+    pub fn report_address_source(&mut self, key: &Key) {
+        let Some(entry) = self.address_sources.get_mut(key) else { return };
+        let verdict = match (&entry.failure, &entry.good) {
+            (None, None) => return,
+            (None, Some(_)) => Verdict::new(Reason::Programmed, "the addresses are current"),
+            (Some(error), None) => Verdict::new(Reason::TargetsUnknown, format!("no address: {error}")),
+            (Some(error), Some(_)) => {
+                Verdict::new(Reason::TargetsUnknown, format!("the last good addresses are kept: {error}"))
+            }
+        };
+        let status = status::address_status(entry, &verdict);
+        let object = entry.object.clone();
+        entry.desk.report((&self.writer, &self.teller), (&*object, object.status.as_ref()), verdict, &status);
+    }
+
+    /// Our own write of a source is over.
+    pub fn address_source_written(&mut self, key: &Key, written: Option<AddressSource>) {
+        let Some(entry) = self.address_sources.get_mut(key) else { return };
+        entry.desk.writing = Writing::Idle;
+        if let Some(object) = written {
+            if is_newer(&object, &*entry.object) {
+                entry.object = Arc::new(object);
+            }
+            self.report_address_source(key);
+        }
+    }
+}

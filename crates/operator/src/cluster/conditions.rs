@@ -1,0 +1,148 @@
+//! Conditions as kstatus, Flux, Argo CD and `kubectl wait` understand them.
+
+use k8s_openapi::{
+    apimachinery::pkg::apis::meta::v1::{Condition, Time},
+    jiff::Timestamp,
+};
+use zonekeeper_api::{ConditionType, Reason};
+
+/// How far an object has come, and why not further.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Verdict {
+    pub reason: Reason,
+    pub message: String,
+}
+
+/// One condition to be shown.
+pub struct Shown<'a> {
+    pub kind: ConditionType,
+    pub is_true: bool,
+    pub reason: Reason,
+    pub message: &'a str,
+}
+
+// === impl Verdict ===
+
+impl Verdict {
+    /// A verdict by its word and what a person needs to know.
+    pub fn new(reason: Reason, message: impl Into<String>) -> Self {
+        Self { reason, message: message.into() }
+    }
+
+    /// Whether the object is as it should be.
+    pub fn is_ready(&self) -> bool {
+        matches!(self.reason, Reason::Programmed | Reason::Suspended | Reason::DriftReverted)
+    }
+
+    /// Whether the object may have what it asks for.
+    pub fn is_accepted(&self) -> bool {
+        !matches!(
+            self.reason,
+            Reason::Conflict
+                | Reason::NotAllowed
+                | Reason::NoMatchingZone
+                | Reason::AmbiguousZone
+                | Reason::DuplicateZone
+                | Reason::InvalidValue
+                | Reason::ReservedName
+                | Reason::RefNotFound
+                | Reason::RefNotPermitted
+        )
+    }
+
+    /// Whether we are at it, or will be without anybody's help.
+    pub fn is_reconciling(&self) -> bool {
+        matches!(
+            self.reason,
+            Reason::Pending
+                | Reason::RateLimited
+                | Reason::ProviderUnavailable
+                | Reason::TargetsUnknown
+                | Reason::Terminating
+        )
+    }
+
+    /// Whether only a person can help.
+    pub fn is_stalled(&self) -> bool {
+        !self.is_ready() && !self.is_reconciling() && self.reason != Reason::Observed
+    }
+
+    /// The conditions that every kind has.
+    pub fn common(&self) -> [Shown<'_>; 3] {
+        let shown = |kind, is_true| Shown { kind, is_true, reason: self.reason, message: &self.message };
+        [
+            shown(ConditionType::Ready, self.is_ready()),
+            shown(ConditionType::Reconciling, self.is_reconciling()),
+            shown(ConditionType::Stalled, self.is_stalled()),
+        ]
+    }
+
+    /// Whether the object may have what it asks for, and whether the provider holds it.
+    pub fn progress(&self) -> [Shown<'_>; 2] {
+        let shown = |kind, is_true| Shown { kind, is_true, reason: self.reason, message: &self.message };
+        [
+            shown(ConditionType::Accepted, self.is_accepted()),
+            shown(ConditionType::Programmed, self.is_ready() && self.reason != Reason::Suspended),
+        ]
+    }
+}
+
+/// Conditions for a status; whatever did not change keeps its time.
+pub fn conditions<'a>(
+    before: &[Condition],
+    generation: Option<i64>,
+    shown: impl IntoIterator<Item = Shown<'a>>,
+) -> Vec<Condition> {
+    let shown = shown.into_iter().map(|shown| {
+        let (kind, status) = (shown.kind.as_str(), if shown.is_true { "True" } else { "False" });
+        let same = before.iter().find(|condition| condition.type_ == kind && condition.status == status);
+        Condition {
+            type_: kind.to_owned(),
+            status: status.to_owned(),
+            reason: shown.reason.as_str().to_owned(),
+            message: shortened(shown.message),
+            observed_generation: generation,
+            last_transition_time: same
+                .map_or_else(|| Time(Timestamp::now()), |condition| condition.last_transition_time.clone()),
+        }
+    });
+    shown.collect()
+}
+
+/// Kubernetes allows 32 KiB; nobody reads that.
+fn shortened(message: &str) -> String {
+    const LONGEST: usize = 1_000;
+    if message.len() <= LONGEST {
+        return message.to_owned();
+    }
+    let end = (0..=LONGEST).rev().find(|at| message.is_char_boundary(*at)).unwrap_or_default();
+    format!("{} ...", &message[..end])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_condition_keeps_its_time_until_its_status_changes() {
+        let ready = Verdict::new(Reason::Programmed, "in the zone");
+        let mut before = conditions(&[], Some(1), ready.common());
+        let long_ago = Time("2020-01-01T00:00:00Z".parse().unwrap());
+        before[0].last_transition_time = long_ago.clone();
+        let again = conditions(&before, Some(2), ready.common());
+        assert_eq!(again[0].last_transition_time, long_ago);
+        assert_eq!(again[0].observed_generation, Some(2));
+        let held = Verdict::new(Reason::Held, "waits");
+        assert_ne!(conditions(&before, Some(2), held.common())[0].last_transition_time, long_ago);
+    }
+
+    #[test]
+    fn every_reason_is_ready_or_reconciling_or_stalled_or_merely_observed() {
+        for reason in Reason::all() {
+            let verdict = Verdict::new(*reason, "");
+            let states = [verdict.is_ready(), verdict.is_reconciling(), verdict.is_stalled()];
+            let count = states.iter().filter(|state| **state).count();
+            assert_eq!(count, usize::from(*reason != Reason::Observed), "{reason}");
+        }
+    }
+}

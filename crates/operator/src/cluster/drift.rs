@@ -1,0 +1,65 @@
+//! What somebody changed from outside, in words.
+
+use zonekeeper_kernel::{
+    name::Name,
+    plan::{Cause, Change, SetState},
+    rdata::RecordType,
+};
+
+use crate::{cluster::job::Drifted, zone::Pass};
+
+/// What was changed from outside in one set: only reported, or undone in this pass.
+pub fn of(pass: &Pass, name: &Name, rtype: RecordType, domain: &Name) -> Option<Drifted> {
+    let is_it = |change: &&Change| {
+        change.name == *name
+            && change.rtype == rtype
+            && change.cause == Cause::Drift
+            && !change.edits.is_empty()
+    };
+    let reported =
+        pass.plan.drift.iter().find(is_it).map(|change| Drifted::Reported(message(change, domain)));
+    reported
+        .or_else(|| pass.applied.iter().find(is_it).map(|change| Drifted::Reverted(message(change, domain))))
+}
+
+/// Names the field, the live and the desired value.
+pub fn message(change: &Change, domain: &Name) -> String {
+    let name = change.name.relative_to(domain);
+    let differences = differences(&change.before(), &change.after());
+    let what = match differences.is_empty() {
+        true => "comment: the ownership marker was changed or removed".to_owned(),
+        false => differences.join("; "),
+    };
+    format!("{name} {} of {domain} was changed from outside: {what}", change.rtype)
+}
+
+fn differences(live: &[SetState], desired: &[SetState]) -> Vec<String> {
+    let mut differences = Vec::new();
+    for wanted in desired {
+        let Some(found) = live.iter().find(|state| state.rtype == wanted.rtype) else {
+            differences.push(format!("values: live none, desired {}", values(wanted)));
+            continue;
+        };
+        let mut compare = |field: &str, live: String, desired: String| {
+            if live != desired {
+                differences.push(format!("{field}: live {live}, desired {desired}"));
+            }
+        };
+        compare("values", values(found), values(wanted));
+        compare("ttl", found.ttl.to_string(), wanted.ttl.to_string());
+        compare("proxied", found.attributes.proxied.to_string(), wanted.attributes.proxied.to_string());
+        compare("tags", tags(found), tags(wanted));
+    }
+    for found in live.iter().filter(|found| !desired.iter().any(|wanted| wanted.rtype == found.rtype)) {
+        differences.push(format!("values: live {} {}, desired none", found.rtype, values(found)));
+    }
+    differences
+}
+
+fn values(state: &SetState) -> String {
+    state.values.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
+fn tags(state: &SetState) -> String {
+    state.attributes.tags.iter().map(|tag| tag.to_string()).collect::<Vec<_>>().join(",")
+}

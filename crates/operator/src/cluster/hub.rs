@@ -1,0 +1,361 @@
+//! The hub: all that is known, and what is to be done about it.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+    time::Duration,
+};
+
+use kube::{Client, ResourceExt};
+use tokio::{
+    sync::{
+        Notify,
+        mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel},
+    },
+    time::{Instant, sleep_until},
+};
+use zonekeeper_kernel::{
+    resolve::Zones,
+    zone::{Labels, ZoneKey},
+};
+use zonekeeper_providers::{cloudflare::budget::Budgets, fence::Fence};
+
+use crate::{
+    address_source::Reachable,
+    cluster::{
+        Health, Key, Message, Metrics, Options, Written,
+        addresses::AddressEntry,
+        agenda::Agenda,
+        events::Teller,
+        providers::ProviderEntry,
+        records::RecordEntry,
+        secrets::Secrets,
+        watch::{self, Kind, Object, Sight},
+        write::{Writer, Writing},
+        zone_entry::{Lent, ZoneEntry},
+    },
+};
+
+/// How many messages are taken in before zones are woken: a burst becomes one pass.
+const AT_ONCE: usize = 512;
+/// How long to sleep where only a message can wake us.
+const IDLE: Duration = Duration::from_secs(3600);
+/// How long after a write that failed an object is looked at again.
+const RETRY: Duration = Duration::from_secs(2);
+const TIDY: Duration = Duration::from_secs(60);
+
+/// What is to be looked at again at a certain time.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Alarm {
+    /// A zone may start its next pass.
+    Zone(ZoneKey),
+    /// A zone is to be read.
+    Scan(ZoneKey),
+    /// A zone is to be counted.
+    Count(ZoneKey),
+    /// A zone is to be tried again as a whole.
+    Again(ZoneKey),
+    /// A zone is to be looked for at its provider.
+    Open(ZoneKey),
+    /// A zone's status is to be written.
+    Report(ZoneKey),
+    /// Credentials are to be tried.
+    Provider(String),
+    /// A source is to be asked.
+    Address(Key),
+    /// An object is to be looked at.
+    Record(Key),
+    /// What nobody needs is to be dropped.
+    Tidy,
+}
+
+/// A namespace, as far as grants and deletions need to know.
+#[derive(Debug, Default)]
+pub struct NamespaceEntry {
+    pub labels: Labels,
+    pub is_terminating: bool,
+}
+
+/// All that is known.
+pub struct Hub {
+    pub client: Client,
+    pub hub: UnboundedSender<Message>,
+    pub namespace: String,
+    pub controller_name: String,
+    pub reachable: Reachable,
+    pub fence: Arc<dyn Fence>,
+    /// The id under which we mark what is ours, unless a provider names another.
+    pub owner: String,
+    pub providers: BTreeMap<String, ProviderEntry>,
+    pub zones: BTreeMap<ZoneKey, ZoneEntry>,
+    pub records: BTreeMap<Key, RecordEntry>,
+    pub address_sources: BTreeMap<Key, AddressEntry>,
+    pub namespaces: BTreeMap<String, NamespaceEntry>,
+    pub secrets: Secrets,
+    /// The zones that wishes can go to.
+    pub index: Zones,
+    listed: BTreeSet<Kind>,
+    /// Zones that something touched.
+    pub wake: BTreeSet<ZoneKey>,
+    pub agenda: Agenda<Alarm>,
+    /// Counts everything that is begun, so that what is overtaken can be told.
+    pub attempts: u64,
+    pub budgets: Budgets,
+    pub writer: Writer,
+    pub teller: Teller,
+    pub metrics: Arc<Metrics>,
+    health: Arc<Health>,
+    ending: Arc<Notify>,
+    /// Whether nothing is begun any more.
+    pub is_ending: bool,
+}
+
+/// Runs the operator until it is told to end, and what was begun is done.
+pub async fn run(options: Options, owner: String) {
+    let (sender, messages) = unbounded_channel();
+    watch::start(&options.client, &sender);
+    let instance = std::env::var("POD_NAME").unwrap_or_else(|_| "zonekeeper".into());
+    let hub = Hub {
+        secrets: Secrets::new(options.client.clone(), sender.clone()),
+        writer: Writer::new(options.client.clone(), sender.clone()),
+        teller: Teller::new(options.client.clone(), instance),
+        client: options.client,
+        hub: sender,
+        namespace: options.namespace,
+        controller_name: options.controller_name,
+        reachable: options.reachable,
+        fence: options.fence,
+        owner,
+        providers: BTreeMap::new(),
+        zones: BTreeMap::new(),
+        records: BTreeMap::new(),
+        address_sources: BTreeMap::new(),
+        namespaces: BTreeMap::new(),
+        index: Zones::default(),
+        listed: BTreeSet::new(),
+        wake: BTreeSet::new(),
+        agenda: Agenda::default(),
+        attempts: 0,
+        budgets: Budgets::default(),
+        metrics: options.metrics,
+        health: options.health,
+        ending: options.ending,
+        is_ending: false,
+    };
+    hub.serve(messages).await;
+}
+
+// === impl Hub ===
+
+impl Hub {
+    async fn serve(mut self, mut messages: UnboundedReceiver<Message>) {
+        self.agenda.by(Instant::now() + TIDY, Alarm::Tidy);
+        let ending = self.ending.clone();
+        loop {
+            let due = self.agenda.next().unwrap_or_else(|| Instant::now() + IDLE);
+            tokio::select! {
+                biased;
+                message = messages.recv() => {
+                    let Some(message) = message else { return };
+                    self.take(message);
+                    for _ in 1..AT_ONCE {
+                        let Ok(message) = messages.try_recv() else { break };
+                        self.take(message);
+                    }
+                }
+                () = ending.notified(), if !self.is_ending => {
+                    tracing::info!("ending; what was begun is finished");
+                    self.is_ending = true;
+                }
+                () = sleep_until(due) => {
+                    for alarm in self.agenda.due(Instant::now()) {
+                        self.ring(alarm);
+                    }
+                }
+            }
+            if self.is_ending && !self.is_busy() {
+                return;
+            }
+            self.dispatch();
+            self.health.beat();
+        }
+    }
+
+    /// Whether a pass is under way, or a status that belongs to one.
+    fn is_busy(&self) -> bool {
+        let is_away =
+            |zone: &ZoneEntry| matches!(zone.worker, Lent::Away) || zone.desk.writing != Writing::Idle;
+        self.zones.values().any(is_away)
+            || self.records.values().any(|entry| entry.desk.writing != Writing::Idle)
+    }
+
+    fn take(&mut self, message: Message) {
+        match message {
+            Message::Seen(sight) => self.see(sight),
+            Message::Secret(key, state) => self.see_secret(&key, state),
+            Message::Checked(checked) => self.provider_checked(*checked),
+            Message::Opened { zone, attempt, found } => self.zone_opened(&zone, attempt, found),
+            Message::Done { zone, worker, result, took } => self.pass_done(&zone, worker, *result, took),
+            Message::Asked(question) => self.answer(question),
+            Message::Enter(entry) => self.enter(entry),
+            Message::Addresses { source, attempt, found } => self.addresses_found(&source, attempt, found),
+            Message::Written(written) => self.see_written(written),
+            Message::NotWritten { kind, key, error } => self.see_unwritten(kind, &key, &error),
+            Message::KeyMade(key, made) => self.key_made(&key, made),
+        }
+    }
+
+    fn ring(&mut self, alarm: Alarm) {
+        match alarm {
+            Alarm::Zone(zone) => drop(self.wake.insert(zone)),
+            Alarm::Scan(zone) => self.scan_zone(&zone),
+            Alarm::Count(zone) | Alarm::Again(zone) => self.count_zone(&zone),
+            Alarm::Open(zone) => self.open_zone(&zone),
+            Alarm::Report(zone) => self.report_zone(&zone),
+            Alarm::Provider(provider) => self.check_provider(&provider),
+            Alarm::Address(source) => self.ask_addresses(&source),
+            Alarm::Record(record) => {
+                self.consider_record(&record);
+                self.report_record(&record);
+            }
+            Alarm::Tidy => {
+                self.tidy();
+                self.agenda.by(Instant::now() + TIDY, Alarm::Tidy);
+            }
+        }
+    }
+
+    fn see(&mut self, sight: Sight) {
+        match sight {
+            Sight::Applied(Object::Provider(object)) => self.see_provider(*object),
+            Sight::Applied(Object::Zone(object)) => self.see_zone(*object),
+            Sight::Applied(Object::RecordSet(object)) => self.see_record(*object),
+            Sight::Applied(Object::AddressSource(object)) => self.see_address_source(*object),
+            Sight::Applied(Object::Namespace(object)) => {
+                let entry = NamespaceEntry {
+                    labels: object.labels().clone(),
+                    is_terminating: object.metadata.deletion_timestamp.is_some(),
+                };
+                self.see_namespace(object.name_any(), entry);
+            }
+            Sight::Unreadable(Kind::RecordSet, key, error) => self.see_unreadable_record(&key, &error),
+            Sight::Unreadable(kind, key, error) => {
+                tracing::warn!(?kind, namespace = key.0, name = key.1, error, "an object can't be read");
+            }
+            Sight::Gone(kind, key) => self.lose(kind, &key),
+            Sight::Listed(kind, keys) => self.listed(kind, &keys),
+        }
+    }
+
+    fn lose(&mut self, kind: Kind, key: &Key) {
+        match kind {
+            Kind::Provider => self.lose_provider(&key.1),
+            Kind::Zone => self.lose_zone(&ZoneKey { namespace: key.0.clone(), name: key.1.clone() }),
+            Kind::RecordSet => self.lose_record(key),
+            Kind::AddressSource => self.lose_address_source(key),
+            Kind::Namespace => drop(self.namespaces.remove(&key.1)),
+        }
+    }
+
+    /// A list is complete: what it does not hold is gone.
+    fn listed(&mut self, kind: Kind, keys: &BTreeSet<Key>) {
+        let known: Vec<Key> = match kind {
+            Kind::Provider => self.providers.keys().map(|name| (String::new(), name.clone())).collect(),
+            Kind::Zone => self.zones.keys().map(|key| (key.namespace.clone(), key.name.clone())).collect(),
+            Kind::RecordSet => self.records.keys().cloned().collect(),
+            Kind::AddressSource => self.address_sources.keys().cloned().collect(),
+            Kind::Namespace => self.namespaces.keys().map(|name| (String::new(), name.clone())).collect(),
+        };
+        for key in known.iter().filter(|key| !keys.contains(*key)) {
+            self.lose(kind, key);
+        }
+        let was_synced = self.is_synced();
+        self.listed.insert(kind);
+        if self.is_synced() && !was_synced {
+            self.begin();
+        }
+    }
+
+    /// Whether every kind was listed once: before that nothing is decided.
+    pub fn is_synced(&self) -> bool {
+        self.listed.len() == Kind::ALL.len()
+    }
+
+    fn begin(&mut self) {
+        tracing::info!(
+            providers = self.providers.len(),
+            zones = self.zones.len(),
+            record_sets = self.records.len(),
+            "synced"
+        );
+        self.health.set_synced();
+        let providers: Vec<String> = self.providers.keys().cloned().collect();
+        providers.iter().for_each(|name| self.check_provider(name));
+        let zones: Vec<ZoneKey> = self.zones.keys().cloned().collect();
+        zones.iter().for_each(|key| self.consider_zone(key));
+        let sources: Vec<Key> = self.address_sources.keys().cloned().collect();
+        sources.iter().for_each(|key| self.ask_addresses(key));
+        let records: Vec<Key> = self.records.keys().cloned().collect();
+        records.iter().for_each(|key| self.consider_record(key));
+    }
+
+    fn see_namespace(&mut self, name: String, entry: NamespaceEntry) {
+        let before = self.namespaces.insert(name.clone(), entry);
+        let now = &self.namespaces[&name];
+        let is_same = before
+            .is_some_and(|before| before.labels == now.labels && before.is_terminating == now.is_terminating);
+        if is_same || !self.is_synced() {
+            return;
+        }
+        let zones: Vec<ZoneKey> = self.zones.keys().filter(|key| key.namespace == name).cloned().collect();
+        zones.iter().for_each(|key| self.consider_zone(key));
+        let records: Vec<Key> = self.records.keys().filter(|key| key.0 == name).cloned().collect();
+        records.iter().for_each(|key| self.consider_record(key));
+    }
+
+    fn see_written(&mut self, written: Written) {
+        match written {
+            Written::Provider(object) => self.provider_written(&object.name_any(), Some(*object)),
+            Written::Zone(object) => self.zone_written(&crate::declare::zone_key(&object), Some(*object)),
+            Written::RecordSet(object) => {
+                let key = (object.namespace().unwrap_or_default(), object.name_any());
+                self.record_written(&key, Some(*object));
+            }
+            Written::AddressSource(object) => {
+                let key = (object.namespace().unwrap_or_default(), object.name_any());
+                self.address_source_written(&key, Some(*object));
+            }
+        }
+    }
+
+    fn see_unwritten(&mut self, kind: Kind, key: &Key, error: &str) {
+        tracing::debug!(
+            ?kind,
+            namespace = key.0,
+            name = key.1,
+            error,
+            "a write was not taken; it is tried again"
+        );
+        match kind {
+            Kind::Provider => self.provider_written(&key.1, None),
+            Kind::Zone => self.zone_written(&ZoneKey { namespace: key.0.clone(), name: key.1.clone() }, None),
+            Kind::RecordSet => self.record_written(key, None),
+            Kind::AddressSource => self.address_source_written(key, None),
+            Kind::Namespace => {}
+        }
+    }
+
+    /// Looks at an object again after a while: a write of it failed.
+    pub fn retry_record(&mut self, key: &Key) {
+        self.agenda.by(Instant::now() + RETRY, Alarm::Record(key.clone()));
+    }
+
+    fn tidy(&mut self) {
+        let named = self.named_secrets();
+        self.secrets.keep(&named);
+        self.metrics.set_zones(self.zones.iter());
+        for (name, entry) in &self.providers {
+            self.metrics.set_budget(name, entry.budget_left());
+        }
+    }
+}

@@ -1,0 +1,317 @@
+//! One pass over one zone, away from the hub: observe, resolve, plan, ask for evidence, guard, apply.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use zonekeeper_api::{Reason, WrittenRecord};
+use zonekeeper_kernel::{
+    desired::{Desired, DesiredSet, Unmet, Values},
+    guard::Approval,
+    holder::{Holder, HolderRef},
+    name::Name,
+    plan::{Change, Counts, Evidence, Orphan, Plan, Scope},
+    rdata::RecordType,
+    reason::Rejection,
+    resolve::Intent,
+    zone::Zone,
+};
+use zonekeeper_providers::ProviderError;
+
+use crate::{
+    cluster::{
+        Key,
+        conditions::Verdict,
+        drift,
+        ledger::StatusLedger,
+        plan_status::{self, Outstanding},
+        witness::Witness,
+    },
+    zone::{Order, Pass, Waiting, ZoneWorker, resolve_wishes},
+};
+
+/// What to do with a zone.
+pub struct Job {
+    pub zone: Zone,
+    pub wishes: Vec<(Name, Arc<Intent>)>,
+    /// Sets of which some values belong to objects that can't be served now.
+    pub reserved: Vec<(Name, RecordType)>,
+    /// Only these names; none for all.
+    pub names: Option<BTreeSet<Name>>,
+    /// Who may hold something at a name, and wishes it no more.
+    pub departing: Vec<(Name, Key)>,
+    /// Objects whose wishes were applied before this process began.
+    pub settled: BTreeSet<Holder>,
+    pub approval: Approval,
+    pub witness: Witness,
+    pub ledger: StatusLedger,
+    /// Why nothing may be written, where that is so.
+    pub read_only: Option<Verdict>,
+}
+
+/// What a pass found and did.
+pub struct ZonePass {
+    /// What became of every wish that was looked at.
+    pub states: Vec<WishState>,
+    /// What became of what objects wish no more.
+    pub left: Vec<Left>,
+    /// All of it, where the whole zone was looked at.
+    pub survey: Option<Survey>,
+    /// Changes that were made.
+    pub applied: Vec<Change>,
+    /// Names that were looked at.
+    pub names: Option<BTreeSet<Name>>,
+    /// Whether something waits for a person.
+    pub has_held: bool,
+    pub retry: Option<std::time::Duration>,
+    pub failure: Option<ProviderError>,
+    /// Names whose comment had to be cut.
+    pub cut_comments: Vec<(Name, RecordType)>,
+}
+
+/// The state of a whole zone.
+pub struct Survey {
+    pub counts: Counts,
+    pub outstanding: Outstanding,
+    pub orphans: Vec<Orphan>,
+    pub drift: Option<String>,
+    pub shows_our_id: bool,
+    /// Why nothing was written, where that is so.
+    pub read_only: Option<Verdict>,
+}
+
+/// What became of one object's wish at one name.
+pub struct WishState {
+    pub holder: Holder,
+    pub name: Name,
+    pub verdict: Verdict,
+    /// What is written there for the object.
+    pub records: Vec<WrittenRecord>,
+    /// What was changed from outside: reported, or undone.
+    pub drift: Option<Drifted>,
+    pub has_written: bool,
+}
+
+/// A change from outside.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Drifted {
+    Reported(String),
+    Reverted(String),
+}
+
+/// An object that wishes something no more, and why it holds it still; nothing where it does not.
+pub struct Left {
+    pub object: Key,
+    pub name: Name,
+    pub why: Option<Verdict>,
+}
+
+// === impl Job ===
+
+impl Job {
+    /// Does it. The worker comes back whatever happens.
+    pub async fn run(self, worker: &mut ZoneWorker) -> Result<ZonePass, ProviderError> {
+        worker.observe().await?;
+        let wishes = self.wishes.iter().map(|(name, intent)| (name, &**intent));
+        let (mut desired, rejections) = resolve_wishes(&self.zone, worker, wishes);
+        for (name, rtype) in &self.reserved {
+            desired.reserve(name.clone(), *rtype, Unmet::Mistaken);
+        }
+        self.recall_settled(worker, &desired);
+        let names = self.names.clone();
+        let scope = names.as_ref().map_or(Scope::Zone, Scope::Names);
+        let unproven = worker.plan(&desired, &Evidence::seen([]), scope);
+        if let Some(why) = self.read_only.clone() {
+            return Ok(self.refused(worker, unproven, why));
+        }
+        // Whoever is refused here still wants what it has; whoever may not have it any more is an orphan's holder.
+        let refused: BTreeSet<&Holder> = rejections.iter().map(|rejection| &rejection.holder).collect();
+        let is_open = |orphan: &&Orphan| !refused.iter().any(|holder| orphan.holder.names(holder));
+        let orphans = unproven.orphans.iter().filter(is_open);
+        let evidence = self.witness.evidence(&self.zone.key, orphans, keeping(&rejections)).await;
+        let order = Order {
+            desired: &desired,
+            evidence: &evidence,
+            scope,
+            approval: &self.approval,
+            waiting: Waiting::Never,
+            progress: &|_| {},
+            ledger: &self.ledger,
+        };
+        let pass = worker.pass(&order).await?;
+        Ok(self.account(worker, &desired, rejections, pass))
+    }
+
+    /// What was programmed at an object's present generation before this process began is settled: what differs
+    /// from it now is drift.
+    fn recall_settled(&self, worker: &mut ZoneWorker, desired: &Desired) {
+        if self.settled.is_empty() {
+            return;
+        }
+        for (name, sets) in desired.iter() {
+            for set in
+                sets.iter().filter(|set| set.holders.iter().all(|holder| self.settled.contains(holder)))
+            {
+                worker.settled_before(name.clone(), set.clone());
+            }
+        }
+    }
+
+    fn refused(self, worker: &ZoneWorker, plan: Plan, why: Verdict) -> ZonePass {
+        let state = |(name, intent): (Name, Arc<Intent>)| WishState {
+            holder: intent.holder.clone(),
+            name,
+            verdict: why.clone(),
+            records: Vec::new(),
+            drift: None,
+            has_written: false,
+        };
+        ZonePass {
+            states: self.wishes.into_iter().map(state).collect(),
+            left: Vec::new(),
+            survey: Some(Survey {
+                counts: plan.counts,
+                outstanding: Outstanding::default(),
+                orphans: Vec::new(),
+                drift: None,
+                shows_our_id: worker.shows_our_id(),
+                read_only: Some(why),
+            }),
+            applied: Vec::new(),
+            names: self.names,
+            has_held: false,
+            retry: None,
+            failure: None,
+            cut_comments: Vec::new(),
+        }
+    }
+
+    /// Which of those that wish something no more hold it still.
+    fn left(&self, worker: &ZoneWorker, pass: &Pass) -> Vec<Left> {
+        let left = self.departing.iter().map(|(name, object)| {
+            let holder = Holder::new("recordset", &object.0, &object.1);
+            let wishes_it = |rtype: RecordType| {
+                self.wishes.iter().any(|(wished, intent)| {
+                    wished == name && intent.holder == holder && intent.rtype == rtype
+                })
+            };
+            let held = worker.held_at(name);
+            let is_left =
+                held.iter().any(|(record, named)| named.names(&holder) && !wishes_it(record.rdata.rtype()));
+            let why = is_left.then(|| {
+                let is_it = |change: &Change| change.name == *name;
+                plan_status::unfinished(pass, &is_it).unwrap_or_else(|| {
+                    Verdict::new(Reason::Pending, "it is not known yet whether the old record may go")
+                })
+            });
+            Left { object: object.clone(), name: name.clone(), why }
+        });
+        left.collect()
+    }
+
+    fn account(
+        self,
+        worker: &ZoneWorker,
+        desired: &Desired,
+        rejections: Vec<Rejection>,
+        mut pass: Pass,
+    ) -> ZonePass {
+        let domain = &self.zone.domain;
+        let outstanding = plan_status::outstanding(&pass, domain);
+        let mut states = Vec::new();
+        let mut refused: BTreeMap<(&Holder, Option<&Name>), &Rejection> = BTreeMap::new();
+        for rejection in rejections.iter().chain(&pass.plan.rejections) {
+            refused.entry((&rejection.holder, rejection.name.as_ref())).or_insert(rejection);
+        }
+        for (name, intent) in &self.wishes {
+            let set = desired.at(name).iter().find(|set| set.rtype == intent.rtype);
+            let rejection = refused.get(&(&intent.holder, Some(name))).or_else(|| {
+                // Whoever shares a refused set is refused with it.
+                let first = set.and_then(|set| set.holders.first())?;
+                pass.plan
+                    .rejections
+                    .iter()
+                    .find(|other| {
+                        other.holder == *first
+                            && other.name.as_ref() == Some(name)
+                            && other.rtype == intent.rtype
+                    })
+                    .map(|_| refused.get(&(first, Some(name))))?
+            });
+            let written = pass.applied.iter().filter(|change| concerns(change, name, intent));
+            let drift = drift::of(&pass, name, intent.rtype, domain);
+            let verdict = match (rejection, set) {
+                (Some(rejection), _) => Verdict::new(reason(rejection), rejection.message.clone()),
+                (None, Some(set)) if set.values == Values::Unknown => {
+                    Verdict::new(Reason::TargetsUnknown, "its values are not known; the live record stays")
+                }
+                (None, _) => plan_status::verdict(&pass, name, intent, domain, &drift),
+            };
+            states.push(WishState {
+                holder: intent.holder.clone(),
+                name: name.clone(),
+                verdict,
+                records: records(worker, name, intent, set),
+                drift,
+                has_written: written.count() > 0,
+            });
+        }
+        let left = self.left(worker, &pass);
+        let survey = self.names.is_none().then(|| Survey {
+            counts: pass.plan.counts,
+            orphans: std::mem::take(&mut pass.plan.orphans),
+            drift: pass.plan.drift.first().map(|change| drift::message(change, domain)),
+            shows_our_id: false,
+            read_only: None,
+            outstanding,
+        });
+        ZonePass {
+            states,
+            left,
+            survey,
+            has_held: !pass.verdict.held.is_empty(),
+            retry: pass.retry,
+            failure: pass.failed.into_iter().map(|failure| failure.error).next(),
+            applied: pass.applied,
+            names: self.names,
+            cut_comments: pass.plan.cut_comments,
+        }
+    }
+}
+
+/// Whether a change is about what an object wishes.
+pub fn concerns(change: &Change, name: &Name, intent: &Intent) -> bool {
+    change.name == *name && (change.rtype == intent.rtype || change.holders.contains(&intent.holder))
+}
+
+/// The kernel's word as the API's.
+pub fn reason(rejection: &Rejection) -> Reason {
+    rejection.reason.as_str().parse().unwrap_or(Reason::InvalidValue)
+}
+
+/// Holders that are refused for what they ask, not for what they may.
+fn keeping(rejections: &[Rejection]) -> impl Iterator<Item = HolderRef> {
+    let is_kept = |rejection: &&Rejection| rejection.reason.unmet() == Unmet::Mistaken;
+    rejections.iter().filter(is_kept).map(|rejection| HolderRef::Full(rejection.holder.clone()))
+}
+
+/// What the zone holds for an object, by id.
+fn records(
+    worker: &ZoneWorker,
+    name: &Name,
+    intent: &Intent,
+    set: Option<&DesiredSet>,
+) -> Vec<WrittenRecord> {
+    let Some(Values::Known(wanted)) = set.map(|set| &set.values) else { return Vec::new() };
+    let is_its_own = |rdata: &zonekeeper_kernel::rdata::Rdata| {
+        intent.values.iter().flatten().any(|value| value == rdata)
+            && wanted.iter().any(|value| value.rdata == *rdata)
+    };
+    worker
+        .held_at(name)
+        .into_iter()
+        .filter(|(record, _)| record.rdata.rtype() == intent.rtype && is_its_own(&record.rdata))
+        .map(|(record, _)| WrittenRecord { id: record.id.0.to_string(), value: record.rdata.to_string() })
+        .collect()
+}

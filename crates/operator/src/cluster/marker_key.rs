@@ -1,0 +1,125 @@
+//! The key that signs markers: made once, and only where nobody can miss it.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::{ByteString, api::core::v1::Secret, apimachinery::pkg::apis::meta::v1::ObjectMeta};
+use kube::{Api, api::PostParams};
+use tokio::time::{Duration, Instant};
+use zonekeeper_api::{Reason, wellknown::SECRET_MARKER_CURRENT};
+use zonekeeper_kernel::zone::ZoneKey;
+
+use crate::cluster::{
+    Key, Message,
+    conditions::Verdict,
+    hub::{Alarm, Hub},
+    providers::marker_key_of,
+    zone_entry::ZoneEntry,
+};
+
+const KEY_BYTES: usize = 32;
+const RETRY: Duration = Duration::from_secs(5);
+
+// === impl Hub ===
+
+impl Hub {
+    /// Why nothing may be written to a zone now, where that is so: its markers could not be signed.
+    pub fn why_read_only(&self, key: &ZoneKey) -> Option<Verdict> {
+        let entry = self.zones.get(key)?;
+        let provider = entry.provider.as_deref()?;
+        let active = self.active_provider(provider)?;
+        if !active.settings.lacks_key() {
+            return None;
+        }
+        let secret = marker_key_of(&self.providers.get(provider)?.object, &self.namespace);
+        let is_missed = self.zones_of_key(&secret).any(|(_, zone)| shows_us(zone))
+            && !active.settings.takes_itself_over();
+        Some(match is_missed {
+            true => Verdict::new(
+                Reason::MarkerKeyMissing,
+                format!(
+                    "zones hold records marked with our owner id, and Secret {}/{} with the key that signed them is gone; restore it, or name {:?} in registry.takeOverFrom of DNSProvider {provider} to trust them",
+                    secret.0,
+                    secret.1,
+                    active.settings.owner().unwrap_or_default()
+                ),
+            ),
+            false => Verdict::new(Reason::Pending, "the marker key is being made"),
+        })
+    }
+
+    /// Makes the key when every zone that could miss it was looked at.
+    pub fn consider_marker_key(&mut self, key: &ZoneKey) {
+        let Some(provider) = self.zones.get(key).and_then(|entry| entry.provider.clone()) else { return };
+        let Some(active) = self.active_provider(&provider) else { return };
+        if !active.settings.lacks_key() {
+            return;
+        }
+        let Some(object) = self.providers.get(&provider).map(|entry| entry.object.clone()) else { return };
+        let secret = marker_key_of(&object, &self.namespace);
+        // One zone that can't be read must not keep the others waiting: its markers are foreign without their key.
+        let is_open = |zone: &ZoneEntry| zone.trouble.is_none() && !zone.is_surveyed();
+        let waits = self.zones_of_key(&secret).any(|(_, zone)| is_open(zone));
+        let is_missed = self.zones_of_key(&secret).any(|(_, zone)| shows_us(zone));
+        if waits || (is_missed && !active.settings.takes_itself_over()) {
+            return;
+        }
+        self.make_key(secret);
+    }
+
+    fn zones_of_key<'a>(&'a self, secret: &'a Key) -> impl Iterator<Item = (&'a ZoneKey, &'a ZoneEntry)> {
+        self.zones.iter().filter(move |(_, zone)| {
+            let provider = zone.provider.as_deref().and_then(|name| self.providers.get(name));
+            zone.is_ours
+                && provider.is_some_and(|entry| marker_key_of(&entry.object, &self.namespace) == *secret)
+        })
+    }
+
+    fn make_key(&mut self, key: Key) {
+        let mut bytes = [0_u8; KEY_BYTES];
+        if let Err(error) = getrandom::fill(&mut bytes) {
+            tracing::error!(%error, "no randomness for the marker key");
+            return;
+        }
+        let text = data_encoding::BASE64.encode(&bytes);
+        let secret = Secret {
+            metadata: ObjectMeta {
+                namespace: Some(key.0.clone()),
+                name: Some(key.1.clone()),
+                ..Default::default()
+            },
+            data: Some(BTreeMap::from([(SECRET_MARKER_CURRENT.to_owned(), ByteString(text.into_bytes()))])),
+            ..Secret::default()
+        };
+        let api: Api<Secret> = Api::namespaced(self.client.clone(), &key.0);
+        let hub = self.hub.clone();
+        tokio::spawn(async move {
+            let made = match api.create(&PostParams::default(), &secret).await {
+                Ok(_) => Ok(()),
+                // Somebody made it in between; it comes with its watch.
+                Err(kube::Error::Api(status)) if status.code == 409 => Ok(()),
+                Err(error) => Err(error.to_string()),
+            };
+            // The hub ends with the program.
+            let _ = hub.send(Message::KeyMade(key, made));
+        });
+    }
+
+    /// The key was made, or could not be.
+    pub fn key_made(&mut self, key: &Key, made: Result<(), String>) {
+        let Err(error) = made else { return };
+        tracing::warn!(
+            namespace = key.0,
+            name = key.1,
+            error,
+            "the marker key could not be made; trying again"
+        );
+        let zones: Vec<ZoneKey> = self.zones_of_key(key).map(|(zone, _)| zone.clone()).collect();
+        for zone in zones {
+            self.agenda.by(Instant::now() + RETRY, Alarm::Again(zone));
+        }
+    }
+}
+
+fn shows_us(zone: &ZoneEntry) -> bool {
+    zone.survey.as_ref().is_some_and(|survey| survey.shows_our_id)
+}

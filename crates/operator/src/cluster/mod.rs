@@ -1,0 +1,103 @@
+//! The operator: the loop of a zone, driven by a Kubernetes API.
+//!
+//! One task, the hub, owns all that is known and decides what is to be done; it never waits. Whatever waits
+//! (watches, passes over zones, checks of credentials, writes of statuses) runs beside it and answers with a
+//! [`Message`]. A zone's worker is lent to its pass and comes back with it, so nothing is ever locked.
+
+mod addresses;
+mod agenda;
+mod conditions;
+mod drift;
+mod events;
+mod hub;
+mod job;
+mod lease;
+mod ledger;
+mod marker_key;
+mod opening;
+mod passes;
+mod plan_status;
+mod providers;
+mod records;
+mod release;
+mod secrets;
+mod serve;
+mod status;
+mod watch;
+mod witness;
+mod write;
+mod zone_entry;
+mod zones;
+
+use std::{net::IpAddr, sync::Arc, time::Duration};
+
+use kube::Client;
+use tokio::sync::Notify;
+use zonekeeper_api::{AddressSource, DNSProvider, DNSZone, RecordSet};
+use zonekeeper_kernel::zone::ZoneKey;
+use zonekeeper_providers::{ProviderError, ZoneAccess, fence::Fence};
+
+use crate::{address_source::Reachable, zone::ZoneWorker};
+
+pub use hub::run;
+pub use lease::Election;
+pub use serve::{Health, Metrics, serve};
+
+/// Namespace and name of an object; the namespace is empty where there is none.
+pub type Key = (String, String);
+
+/// How the operator runs.
+pub struct Options {
+    pub client: Client,
+    /// Where its own Secrets are.
+    pub namespace: String,
+    /// Which DNSProviders are its own.
+    pub controller_name: String,
+    /// Which networks AddressSources may ask.
+    pub reachable: Reachable,
+    /// Whether it may still write.
+    pub fence: Arc<dyn Fence>,
+    pub metrics: Arc<Metrics>,
+    pub health: Arc<Health>,
+    /// Told when it is time to end.
+    pub ending: Arc<Notify>,
+}
+
+/// What reaches the hub.
+pub enum Message {
+    /// A watch saw something.
+    Seen(watch::Sight),
+    /// A Secret that somebody named.
+    Secret(Key, secrets::SecretState),
+    /// A provider's credentials were tried.
+    Checked(Box<providers::Checked>),
+    /// A zone was looked for at its provider.
+    Opened { zone: ZoneKey, attempt: u64, found: Result<Arc<dyn ZoneAccess>, ProviderError> },
+    /// A pass is over, and the worker comes back.
+    Done {
+        zone: ZoneKey,
+        worker: Box<ZoneWorker>,
+        result: Box<Result<job::ZonePass, ProviderError>>,
+        took: Duration,
+    },
+    /// A pass asks who still wants a record.
+    Asked(witness::Question),
+    /// A pass is about to send what the guard must not forget.
+    Enter(ledger::Entry),
+    /// An AddressSource was asked.
+    Addresses { source: Key, attempt: u64, found: Result<Vec<IpAddr>, String> },
+    /// Our own write of an object came back.
+    Written(Written),
+    /// Our own write of an object failed.
+    NotWritten { kind: watch::Kind, key: Key, error: String },
+    /// The marker key was made, or could not be.
+    KeyMade(Key, Result<(), String>),
+}
+
+/// An object as the API returned it after our own write.
+pub enum Written {
+    Provider(Box<DNSProvider>),
+    Zone(Box<DNSZone>),
+    RecordSet(Box<RecordSet>),
+    AddressSource(Box<AddressSource>),
+}

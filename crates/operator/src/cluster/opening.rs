@@ -1,0 +1,221 @@
+//! Zones are looked for at their provider, and each is worked on by one DNSZone only.
+
+use std::sync::Arc;
+
+use kube::ResourceExt;
+use tokio::time::Instant;
+use zonekeeper_api::{GuardStatus, Reason};
+use zonekeeper_kernel::{guard::Window, holder::Holder, record::RecordId, zone::ZoneKey};
+use zonekeeper_providers::{ProviderError, ZoneAccess};
+
+use crate::{
+    cluster::{
+        Message,
+        conditions::Verdict,
+        hub::{Alarm, Hub},
+        status,
+        zone_entry::{Dirty, Lent, ZoneEntry},
+        zones::{retry_after, verdict},
+    },
+    declare,
+    zone::ZoneWorker,
+};
+
+// === impl Hub ===
+
+impl Hub {
+    /// Looks for a zone at its provider, or goes on with the one that was found.
+    pub fn open_zone(&mut self, key: &ZoneKey) {
+        let Some(entry) = self.zones.get_mut(key) else { return };
+        if !entry.is_ours {
+            return;
+        }
+        let Some(provider) = entry.provider.clone() else { return };
+        let Some(active) = self.active_provider(&provider) else {
+            let verdict = self.provider_trouble(&provider);
+            let was_found = self.zones.get(key).is_some_and(ZoneEntry::was_found);
+            let keeps_place =
+                was_found || verdict.is_reconciling() || verdict.reason == Reason::CredentialsInvalid;
+            self.trouble_zone(key, verdict, keeps_place);
+            return;
+        };
+        if let Some(first) = self.older_twin(key) {
+            let message = format!("DNSZone {first} stands for the same zone; remove one of the two");
+            self.trouble_zone(key, Verdict::new(Reason::DuplicateZone, message), false);
+            return;
+        }
+        let Some(entry) = self.zones.get_mut(key) else { return };
+        let Some(zone) = &entry.zone else { return };
+        if let Lent::Here(worker) = &mut entry.worker
+            && worker.settings().registry.owner.as_str() == active.settings.owner().unwrap_or_default()
+            && entry.attempt >= active.since
+        {
+            // The same access, perhaps with other settings: one changed object costs no call.
+            let access = worker.access().clone();
+            let identity = entry.object.uid().unwrap_or_default();
+            match declare::zone_settings(&entry.object, &active.settings, identity, access.comment_limit()) {
+                Ok(settings) => {
+                    worker.adjust(access, settings);
+                    entry.dirty = Dirty::Everything;
+                    self.wake.insert(key.clone());
+                }
+                Err(bad) => {
+                    let verdict = Verdict::new(Reason::InvalidValue, bad.to_string());
+                    self.trouble_zone(key, verdict, true);
+                }
+            }
+            return;
+        }
+        if matches!(entry.worker, Lent::Away) {
+            // Done anew when the worker is back.
+            entry.dirty = Dirty::Everything;
+            return;
+        }
+        self.attempts += 1;
+        entry.attempt = self.attempts;
+        if let Some(builtin) = &active.builtin
+            && let Ok(authority) = declare::authority(&entry.object)
+        {
+            builtin.declare(zone.domain.clone(), authority);
+        }
+        let (hub, zone, attempt, domain) =
+            (self.hub.clone(), key.clone(), entry.attempt, zone.domain.clone());
+        let id = Some(entry.object.spec.zone_id.clone()).filter(|id| !id.is_empty());
+        let provider = active.provider.clone();
+        tokio::spawn(async move {
+            let found = provider.open(&domain, id.as_deref()).await;
+            // The hub ends with the program.
+            let _ = hub.send(Message::Opened { zone, attempt, found });
+        });
+    }
+
+    /// A zone was found at its provider, or not.
+    pub fn zone_opened(
+        &mut self,
+        key: &ZoneKey,
+        attempt: u64,
+        found: Result<Arc<dyn ZoneAccess>, ProviderError>,
+    ) {
+        let Some(entry) = self.zones.get_mut(key).filter(|entry| entry.attempt == attempt) else { return };
+        let Some(provider) = entry.provider.clone() else { return };
+        let access = match found {
+            Ok(access) => access,
+            Err(error) => {
+                let verdict = verdict(&error);
+                let keeps_place = !matches!(error, ProviderError::ZoneNotFound { .. })
+                    || !matches!(entry.worker, Lent::None);
+                entry.failures += 1;
+                let wait = retry_after(&error, entry.failures);
+                self.agenda.by(Instant::now() + wait, Alarm::Open(key.clone()));
+                if matches!(error, ProviderError::Credentials { .. }) {
+                    self.doubt_provider(&provider);
+                }
+                self.trouble_zone(key, verdict, keeps_place);
+                return;
+            }
+        };
+        let Some(active) = self.active_provider(&provider) else { return };
+        let Some(entry) = self.zones.get_mut(key) else { return };
+        let identity = entry.object.uid().unwrap_or_default();
+        let settings =
+            match declare::zone_settings(&entry.object, &active.settings, identity, access.comment_limit()) {
+                Ok(settings) => settings,
+                Err(bad) => {
+                    self.trouble_zone(key, Verdict::new(Reason::InvalidValue, bad.to_string()), true);
+                    return;
+                }
+            };
+        entry.failures = 0;
+        entry.trouble = None;
+        let id = access.id().to_owned();
+        entry.worker = match std::mem::take(&mut entry.worker) {
+            Lent::Here(mut worker) => {
+                worker.adjust(access, settings);
+                Lent::Here(worker)
+            }
+            Lent::None | Lent::Away => {
+                let mut worker = ZoneWorker::new(access, settings);
+                if let Some((begun, window)) = window_of(&entry.guard) {
+                    worker.resume(begun, window);
+                }
+                worker.recall(known_ids(self.records.values().map(|record| &*record.object), key, &id));
+                Lent::Here(Box::new(worker))
+            }
+        };
+        entry.dirty = Dirty::Everything;
+        if let Some(zone) = entry.zone.clone() {
+            self.index_zone(zone);
+        }
+        self.wake.insert(key.clone());
+        self.reconsider_twins(key);
+    }
+
+    /// The older DNSZone for the same zone at the same provider.
+    fn older_twin(&self, key: &ZoneKey) -> Option<ZoneKey> {
+        let entry = self.zones.get(key)?;
+        let (domain, provider) = (&entry.zone.as_ref()?.domain, entry.provider.as_ref()?);
+        let age = |entry: &ZoneEntry| (entry.object.creation_timestamp(), entry.object.uid());
+        let is_twin = |other: &ZoneEntry| {
+            let is_same_id = match (&entry.worker, &other.worker) {
+                (Lent::Here(one), Lent::Here(two)) => {
+                    one.access().id() == two.access().id()
+                        && self.is_same_place(provider, other.provider.as_deref())
+                }
+                _ => false,
+            };
+            let is_same_name = other.provider.as_ref() == Some(provider)
+                && other.zone.as_ref().is_some_and(|zone| zone.domain == *domain)
+                && other.object.spec.zone_id == entry.object.spec.zone_id;
+            other.is_ours && (is_same_name || is_same_id) && age(other) < age(entry)
+        };
+        let twins = self.zones.iter().filter(|(other, _)| *other != key);
+        twins.filter(|(_, other)| is_twin(other)).map(|(other, _)| other.clone()).next()
+    }
+
+    /// Two DNSZones may turn out to stand for one zone.
+    pub fn reconsider_twins(&mut self, key: &ZoneKey) {
+        let keys: Vec<ZoneKey> = match self.zones.get(key).and_then(|entry| entry.zone.as_ref()) {
+            Some(zone) => self
+                .zones
+                .iter()
+                .filter(|(_, other)| other.zone.as_ref().is_some_and(|other| other.domain == zone.domain))
+                .map(|(key, _)| key.clone())
+                .collect(),
+            None => Vec::new(),
+        };
+        for key in keys {
+            if let Some(first) = self.older_twin(&key) {
+                let message = format!("DNSZone {first} stands for the same zone; remove one of the two");
+                self.trouble_zone(&key, Verdict::new(Reason::DuplicateZone, message), false);
+            }
+        }
+    }
+}
+
+/// The ids that statuses of RecordSets know in a zone.
+fn known_ids<'a>(
+    records: impl Iterator<Item = &'a zonekeeper_api::RecordSet> + 'a,
+    key: &'a ZoneKey,
+    id: &'a str,
+) -> impl Iterator<Item = (RecordId, Holder)> + 'a {
+    records.flat_map(move |record| {
+        let holder = Holder::new("recordset", &record.namespace().unwrap_or_default(), &record.name_any());
+        let zones = record.status.iter().flat_map(|status| &status.zones);
+        let here = zones
+            .filter(move |zone| zone.namespace == key.namespace && zone.name == key.name && zone.id == id);
+        let ids = here.flat_map(|zone| &zone.records).filter(|record| !record.id.is_empty());
+        ids.map(move |record| (RecordId(record.id.as_str().into()), holder.clone())).collect::<Vec<_>>()
+    })
+}
+
+/// The guard's window as a status remembers it, where it is not too long ago to say.
+fn window_of(guard: &GuardStatus) -> Option<(Instant, Window)> {
+    let begun = status::instant_of(guard.window_start.as_ref()?)?;
+    let window = Window {
+        owned_at_start: guard.owned_at_start as usize,
+        deletes: guard.deletes as usize,
+        updates: guard.updates as usize,
+        prunes: guard.prunes as usize,
+    };
+    Some((begun, window))
+}

@@ -1,0 +1,326 @@
+//! Zones are woken by what touches them; a burst becomes one pass, and what a pass found is taken over.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+    time::Duration,
+};
+
+use kube::ResourceExt;
+use tokio::time::Instant;
+use zonekeeper_api::{DNSZone, GoDuration, Reason, wellknown::RECONCILE_REQUESTED_AT};
+use zonekeeper_kernel::{holder::Holder, name::Name, resolve::Intent, zone::ZoneKey};
+use zonekeeper_providers::ProviderError;
+
+use crate::{
+    cluster::{
+        Key, Message,
+        conditions::Verdict,
+        hub::{Alarm, Hub},
+        job::{Job, ZonePass},
+        ledger::StatusLedger,
+        records::{PlaceState, RecordEntry},
+        status,
+        witness::{Witness, record_set_of},
+        zone_entry::{Dirty, Lent},
+        zones::{retry_after, verdict},
+    },
+    zone::ZoneWorker,
+};
+
+/// While changes keep coming a zone waits a little longer each round.
+const FIRST_PAUSE: Duration = Duration::from_millis(20);
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+/// When a burst is over, the whole zone is counted.
+const CALM: Duration = Duration::from_millis(500);
+
+// === impl Hub ===
+
+impl Hub {
+    /// Adds a wish to a zone.
+    pub fn wish(&mut self, zone: &ZoneKey, name: Name, key: &Key, intent: Arc<Intent>) {
+        let Some(entry) = self.zones.get_mut(zone) else { return };
+        entry.wishes.entry(name.clone()).or_default().insert(key.clone(), intent);
+        entry.departing.remove(&(name.clone(), key.clone()));
+        entry.dirty.add(name);
+        self.wake.insert(zone.clone());
+        // Why it can't be had is known already.
+        if let Some(verdict) = entry.trouble.clone().filter(|verdict| verdict.reason != Reason::Pending)
+            && let Some(record) = self.records.get_mut(key)
+        {
+            let records = status::records_before(&record.object, zone);
+            let state = PlaceState { verdict, records, drift: None };
+            record.states.insert(zone.clone(), state);
+            self.report_record(key);
+        }
+    }
+
+    /// Takes a wish away from a zone.
+    pub fn unwish(&mut self, zone: &ZoneKey, name: &Name, key: &Key) {
+        let Some(entry) = self.zones.get_mut(zone) else { return };
+        entry.departing.remove(&(name.clone(), key.clone()));
+        if let Some(objects) = entry.wishes.get_mut(name) {
+            objects.remove(key);
+            if objects.is_empty() {
+                entry.wishes.remove(name);
+            }
+        }
+        entry.dirty.add(name.clone());
+        self.wake.insert(zone.clone());
+    }
+
+    /// Notes that an object may hold something that it wishes no more.
+    pub fn note_departing(&mut self, zone: &ZoneKey, name: &Name, key: &Key) {
+        let Some(entry) = self.zones.get_mut(zone) else { return };
+        entry.departing.insert((name.clone(), key.clone()));
+        entry.dirty.add(name.clone());
+        self.wake.insert(zone.clone());
+    }
+
+    /// Starts the passes that may start.
+    pub fn dispatch(&mut self) {
+        if self.is_ending {
+            return;
+        }
+        let now = Instant::now();
+        for key in std::mem::take(&mut self.wake) {
+            let Some(entry) = self.zones.get(&key) else { continue };
+            if entry.not_before > now {
+                self.agenda.by(entry.not_before, Alarm::Zone(key));
+                continue;
+            }
+            self.start_pass(&key);
+        }
+    }
+
+    fn start_pass(&mut self, key: &ZoneKey) {
+        let read_only = self.why_read_only(key);
+        let Some(entry) = self.zones.get_mut(key) else { return };
+        let Some(zone) = entry.zone.clone() else { return };
+        if entry.dirty.is_clean() || entry.trouble.is_some() {
+            return;
+        }
+        if entry.object.spec.suspend && !entry.is_leaving() {
+            self.tell_suspended(key);
+            return;
+        }
+        // With another pass, or not found yet; it looks again when it is back.
+        let Some(mut worker) = entry.worker.lend() else { return };
+        let first = entry.survey.is_none();
+        let names = match std::mem::take(&mut entry.dirty) {
+            Dirty::Names(names) if !first && !entry.has_held => Some(names),
+            Dirty::Names(_) | Dirty::Everything => None,
+        };
+        let is_in = |name: &Name| names.as_ref().is_none_or(|names| names.contains(name));
+        let wishes: Vec<(Name, Arc<Intent>)> = entry
+            .wishes
+            .iter()
+            .filter(|(name, _)| is_in(name))
+            .flat_map(|(name, objects)| objects.values().map(|intent| (name.clone(), intent.clone())))
+            .collect();
+        let settled = match first {
+            true => settled_before(&wishes, &self.records, &entry.object),
+            false => BTreeSet::new(),
+        };
+        let job = Job {
+            zone,
+            wishes,
+            reserved: entry.unmet.values().filter(|(name, _)| is_in(name)).cloned().collect(),
+            departing: entry.departing.iter().filter(|(name, _)| is_in(name)).cloned().collect(),
+            names,
+            settled,
+            approval: entry.approval(),
+            witness: Witness { client: self.client.clone(), hub: self.hub.clone() },
+            ledger: StatusLedger { zone: key.clone(), hub: self.hub.clone() },
+            read_only,
+        };
+        let (hub, zone) = (self.hub.clone(), key.clone());
+        tokio::spawn(async move {
+            let begun = Instant::now();
+            let result = Box::new(job.run(&mut worker).await);
+            let took = begun.elapsed();
+            // The hub ends with the program.
+            let _ = hub.send(Message::Done { zone, worker, result, took });
+        });
+    }
+
+    /// A pass is over.
+    pub fn pass_done(
+        &mut self,
+        key: &ZoneKey,
+        worker: Box<ZoneWorker>,
+        result: Result<ZonePass, ProviderError>,
+        took: Duration,
+    ) {
+        self.metrics.observe_pass(result.is_ok(), took);
+        let Some(entry) = self.zones.get_mut(key) else { return };
+        entry.worker = Lent::Here(worker);
+        let now = Instant::now();
+        match result {
+            Ok(pass) => {
+                entry.failures = 0;
+                self.take_over(key, pass);
+            }
+            Err(error) => {
+                entry.failures += 1;
+                entry.dirty = Dirty::Everything;
+                let wait = retry_after(&error, entry.failures);
+                entry.not_before = now + wait;
+                self.agenda.by(now + wait, Alarm::Zone(key.clone()));
+                let is_told = entry.failures > 1 || !matches!(error, ProviderError::Unavailable { .. });
+                if matches!(error, ProviderError::Credentials { .. })
+                    && let Some(provider) = entry.provider.clone()
+                {
+                    self.doubt_provider(&provider);
+                }
+                if is_told {
+                    let verdict = verdict(&error);
+                    self.tell_wishers(key, &verdict, None);
+                    if let Some(entry) = self.zones.get_mut(key) {
+                        entry.hiccup = Some(verdict);
+                    }
+                    self.report_zone(key);
+                }
+                return;
+            }
+        }
+        let Some(entry) = self.zones.get_mut(key) else { return };
+        if entry.dirty.is_clean() {
+            entry.pause = Duration::ZERO;
+        } else {
+            entry.pause = (entry.pause * 2).clamp(FIRST_PAUSE, LONGEST_PAUSE);
+            entry.not_before = now + entry.pause;
+            self.wake.insert(key.clone());
+        }
+        let is_stale = self.zones.get(key).and_then(|entry| {
+            let active = self.active_provider(entry.provider.as_deref()?)?;
+            Some(entry.attempt < active.since)
+        });
+        if is_stale == Some(true) {
+            self.open_zone(key);
+        }
+    }
+
+    fn take_over(&mut self, key: &ZoneKey, pass: ZonePass) {
+        let Some(entry) = self.zones.get_mut(key) else { return };
+        let now = Instant::now();
+        entry.hiccup = pass.failure.as_ref().map(verdict);
+        if !pass.applied.is_empty() {
+            entry.synced = Some(status::now());
+            self.metrics.count_changes(&pass.applied);
+        }
+        let was_held = std::mem::replace(&mut entry.has_held, pass.has_held);
+        let is_partial = pass.survey.is_none();
+        if let Some(survey) = pass.survey {
+            entry.survey = Some(survey);
+            entry.handled = entry.object.annotations().get(RECONCILE_REQUESTED_AT).cloned();
+        } else if pass.has_held || was_held {
+            entry.dirty = Dirty::Everything;
+        } else {
+            self.agenda.at(now + CALM, Alarm::Count(key.clone()));
+        }
+        if let Some(error) = &pass.failure {
+            entry.failures += 1;
+            let wait = pass.retry.unwrap_or_else(|| retry_after(error, entry.failures + 3));
+            self.agenda.by(now + wait, Alarm::Again(key.clone()));
+            if matches!(error, ProviderError::Credentials { .. })
+                && let Some(provider) = entry.provider.clone()
+            {
+                self.doubt_provider(&provider);
+            }
+        } else if let Some(retry) = pass.retry {
+            self.agenda.by(now + retry.max(Duration::from_secs(1)), Alarm::Again(key.clone()));
+        }
+        for state in pass.states {
+            self.note_wish(key, state);
+        }
+        for left in pass.left {
+            match left.why {
+                None => self.note_left_clean(key, left.name, &left.object),
+                Some(why) => self.note_left(key, left.name, &left.object, why),
+            }
+            self.release_record(&left.object);
+        }
+        if !is_partial {
+            self.schedule_scan(key);
+            self.release_waiting(key);
+        }
+        self.report_zone(key);
+        self.release_zone(key);
+        self.consider_marker_key(key);
+    }
+
+    /// Sets the time of a zone's next scan, unless it is set; later than asked for where the budget is small.
+    fn schedule_scan(&mut self, key: &ZoneKey) {
+        let Some(entry) = self.zones.get(key) else { return };
+        let (asked, provider) = (entry.interval(), entry.provider.clone());
+        let needed = provider.map(|provider| self.shortest_interval(&provider)).unwrap_or_default();
+        let Some(entry) = self.zones.get_mut(key) else { return };
+        entry.effective_interval =
+            (needed > asked).then(|| GoDuration::from(&*format!("{}s", needed.as_secs() + 1)));
+        self.agenda.by(Instant::now() + asked.max(needed), Alarm::Scan(key.clone()));
+    }
+
+    /// How often all zones of a provider can be scanned with half of its budget.
+    fn shortest_interval(&self, provider: &str) -> Duration {
+        let Some(limit) = self.providers.get(provider).map(|entry| &entry.object.spec.rate_limit) else {
+            return Duration::ZERO;
+        };
+        let calls: usize = self
+            .zones
+            .values()
+            .filter(|entry| entry.provider.as_deref() == Some(provider))
+            .map(|entry| match (&entry.worker, &entry.survey) {
+                (Lent::Here(worker), Some(survey)) => worker.access().calls_to_list(survey.counts.live),
+                _ => 1,
+            })
+            .sum();
+        let window = limit.window.to_std().unwrap_or_default();
+        window.mul_f64(calls as f64 / (f64::from(limit.requests) / 2.0).max(1.0))
+    }
+
+    /// A suspended zone is left alone, and everybody knows.
+    fn tell_suspended(&mut self, key: &ZoneKey) {
+        let Some(entry) = self.zones.get_mut(key) else { return };
+        entry.dirty = Dirty::Everything;
+        let verdict =
+            Verdict::new(Reason::Suspended, format!("DNSZone {key} is suspended: nothing is written"));
+        self.tell_wishers(key, &verdict, None);
+        self.report_zone(key);
+    }
+
+    /// An alarm of a zone is due.
+    pub fn scan_zone(&mut self, key: &ZoneKey) {
+        let Some(entry) = self.zones.get_mut(key) else { return };
+        if let Lent::Here(worker) = &mut entry.worker {
+            worker.scan();
+        }
+        entry.dirty = Dirty::Everything;
+        self.wake.insert(key.clone());
+    }
+
+    /// Looks at the whole zone as it is known.
+    pub fn count_zone(&mut self, key: &ZoneKey) {
+        if let Some(entry) = self.zones.get_mut(key) {
+            entry.dirty = Dirty::Everything;
+            self.wake.insert(key.clone());
+        }
+    }
+}
+
+/// Objects whose present generation was programmed before this process began.
+fn settled_before(
+    wishes: &[(Name, Arc<Intent>)],
+    records: &BTreeMap<Key, RecordEntry>,
+    zone: &DNSZone,
+) -> BTreeSet<Holder> {
+    let is_same_zone =
+        zone.status.as_ref().is_some_and(|status| status.observed_generation == zone.metadata.generation);
+    if !is_same_zone {
+        return BTreeSet::new();
+    }
+    let is_settled = |holder: &Holder| {
+        record_set_of(holder).and_then(|key| records.get(&key)).is_some_and(RecordEntry::was_programmed)
+    };
+    wishes.iter().map(|(_, intent)| &intent.holder).filter(|holder| is_settled(holder)).cloned().collect()
+}

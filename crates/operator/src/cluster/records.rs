@@ -1,0 +1,527 @@
+//! RecordSets in the hub: what each wishes, where that goes, and what became of it.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use kube::{Resource, ResourceExt};
+use zonekeeper_api::{
+    Reason, RecordSet, WrittenRecord,
+    wellknown::{RECONCILE_REQUESTED_AT, RECORD_FINALIZER},
+};
+use zonekeeper_kernel::{
+    holder::{Holder, HolderRef},
+    name::Name,
+    rdata::RecordType,
+    resolve::{Intent, WantedName, choose},
+    zone::{Labels, ZoneKey},
+};
+use zonekeeper_sources::{Asked, Surroundings, record_set};
+
+use crate::cluster::{
+    Key,
+    conditions::Verdict,
+    hub::Hub,
+    job::{Drifted, WishState, reason},
+    status,
+    witness::{Question, Testimony, record_set_of},
+    write::{Desk, Writing, is_newer},
+};
+
+/// A RecordSet and what is known of it.
+pub struct RecordEntry {
+    pub object: Arc<RecordSet>,
+    /// What it asks for; none where that can't be read, or it is going.
+    pub intent: Option<Arc<Intent>>,
+    /// Why it, or a part of it, is refused before any zone could say something.
+    pub refused: Option<Verdict>,
+    /// Where its wish goes.
+    pub placed: BTreeMap<ZoneKey, Name>,
+    /// Where it may hold something: what it wishes, and what it wished before.
+    pub places: BTreeSet<(ZoneKey, Name)>,
+    /// What became of it, by zone.
+    pub states: BTreeMap<ZoneKey, PlaceState>,
+    /// Why it holds something still that it wishes no more.
+    pub lingering: BTreeMap<(ZoneKey, Name), Verdict>,
+    /// The last write for it.
+    pub synced: Option<Time>,
+    /// Whether another release takes care of it.
+    pub is_others: bool,
+    pub desk: Desk,
+}
+
+/// What became of a wish in one zone.
+#[derive(Debug, Clone)]
+pub struct PlaceState {
+    pub verdict: Verdict,
+    pub records: Vec<WrittenRecord>,
+    pub drift: Option<Drifted>,
+}
+
+// === impl RecordEntry ===
+
+impl RecordEntry {
+    fn new(object: Arc<RecordSet>) -> Self {
+        let synced = object.status.as_ref().and_then(|status| status.last_sync_time.clone());
+        let desk = Desk::new(object.status.as_ref().map(|status| &*status.conditions));
+        Self {
+            object,
+            intent: None,
+            refused: None,
+            placed: BTreeMap::new(),
+            places: BTreeSet::new(),
+            states: BTreeMap::new(),
+            lingering: BTreeMap::new(),
+            synced,
+            is_others: false,
+            desk,
+        }
+    }
+
+    /// Whether it is being deleted.
+    pub fn is_leaving(&self) -> bool {
+        self.object.metadata.deletion_timestamp.is_some()
+    }
+
+    /// Whether we have to look after it before it may go.
+    pub fn has_finalizer(&self) -> bool {
+        self.object.finalizers().iter().any(|finalizer| finalizer == RECORD_FINALIZER)
+    }
+
+    /// Whether all its zones hold what it wishes now.
+    pub fn has_arrived(&self) -> bool {
+        !self.placed.is_empty()
+            && self
+                .placed
+                .keys()
+                .all(|zone| self.states.get(zone).is_some_and(|state| state.verdict.is_ready()))
+    }
+
+    /// Whether its status says that its present generation was programmed.
+    pub fn was_programmed(&self) -> bool {
+        let Some(status) = &self.object.status else { return false };
+        status.observed_generation == self.object.metadata.generation
+            && status
+                .conditions
+                .iter()
+                .any(|condition| condition.type_ == "Programmed" && condition.status == "True")
+    }
+}
+
+// === impl Hub ===
+
+impl Hub {
+    /// A RecordSet was seen, or came back from our own write.
+    pub fn see_record(&mut self, object: RecordSet) {
+        let key = (object.namespace().unwrap_or_default(), object.name_any());
+        let object = Arc::new(object);
+        let is_same_wish = match self.records.get_mut(&key) {
+            Some(entry) if entry.object.uid() != object.uid() => {
+                self.forget_record(&key);
+                false
+            }
+            Some(entry) if !is_newer(&*object, &*entry.object) => return,
+            Some(entry) => {
+                let is_same = has_same_wish(&entry.object, &object);
+                entry.object = object.clone();
+                is_same
+            }
+            None => false,
+        };
+        self.records.entry(key.clone()).or_insert_with(|| RecordEntry::new(object));
+        self.scan_if_requested(&key);
+        if is_same_wish {
+            // Somebody may have written our status.
+            self.report_record(&key);
+        } else {
+            self.consider_record(&key);
+        }
+    }
+
+    /// Reads the zones of an object again where a person, or Flux, asks for that.
+    fn scan_if_requested(&mut self, key: &Key) {
+        let Some(entry) = self.records.get(key) else { return };
+        let requested = entry.object.annotations().get(RECONCILE_REQUESTED_AT);
+        let handled =
+            entry.object.status.as_ref().and_then(|status| status.last_handled_reconcile_at.as_ref());
+        if requested.is_some() && requested != handled {
+            let zones: Vec<ZoneKey> = entry.placed.keys().cloned().collect();
+            zones.iter().for_each(|zone| self.scan_zone(zone));
+        }
+    }
+
+    /// A RecordSet that can't be read: what it holds stays.
+    pub fn see_unreadable_record(&mut self, key: &Key, error: &str) {
+        tracing::warn!(namespace = key.0, name = key.1, error, "a RecordSet can't be read");
+        if self.records.contains_key(key) {
+            self.place_record(key, BTreeMap::new(), None);
+            if let Some(entry) = self.records.get_mut(key) {
+                entry.refused = Some(Verdict::new(Reason::InvalidValue, format!("can't be read: {error}")));
+            }
+            self.report_record(key);
+        }
+    }
+
+    /// A RecordSet is gone; what it may have left is found, and confirmed, by its zones.
+    pub fn lose_record(&mut self, key: &Key) {
+        self.forget_record(key);
+    }
+
+    fn forget_record(&mut self, key: &Key) {
+        let Some(entry) = self.records.remove(key) else { return };
+        for (zone, name) in &entry.places {
+            self.unwish(zone, name, key);
+        }
+        self.unmet_of(key);
+    }
+
+    /// Finds out anew what a RecordSet wishes, and where that goes.
+    pub fn consider_record(&mut self, key: &Key) {
+        if !self.is_synced() {
+            return;
+        }
+        let Some(entry) = self.records.get(key) else { return };
+        let object = entry.object.clone();
+        if entry.is_leaving() {
+            self.place_record(key, BTreeMap::new(), None);
+            self.look_where_it_was(key);
+            self.release_record(key);
+            return;
+        }
+        let (placed, intent, refused, is_others) = self.wish_of(&object);
+        let needs_finalizer = !placed.is_empty() && !entry.has_finalizer();
+        if let Some(entry) = self.records.get_mut(key) {
+            entry.refused = refused;
+            entry.is_others = is_others;
+            // What was said of the old wish does not hold for the new one.
+            entry.states.clear();
+        }
+        if needs_finalizer {
+            // Only what will be cleaned up is written; the object comes back with its finalizer.
+            self.add_record_finalizer(key);
+            return;
+        }
+        let nothing_to_do = placed.is_empty();
+        self.place_record(key, placed, intent);
+        self.note_unmet(key);
+        if nothing_to_do {
+            self.report_record(key);
+        }
+    }
+
+    fn add_record_finalizer(&mut self, key: &Key) {
+        let Some(entry) = self.records.get_mut(key) else { return };
+        if entry.desk.writing == Writing::Idle {
+            entry.desk.writing = Writing::Busy;
+            self.writer.add_finalizer(&*entry.object, RECORD_FINALIZER);
+        } else {
+            entry.desk.writing = Writing::Again;
+        }
+    }
+
+    /// What an object asks for, and which zones take it.
+    fn wish_of(
+        &self,
+        object: &RecordSet,
+    ) -> (BTreeMap<ZoneKey, Name>, Option<Arc<Intent>>, Option<Verdict>, bool) {
+        let namespace = object.namespace().unwrap_or_default();
+        let none = Labels::new();
+        let labels = self.namespaces.get(&namespace).map_or(&none, |namespace| &namespace.labels);
+        let addresses = self.addresses_for(object);
+        let surroundings = Surroundings { namespace_labels: labels, addresses: &addresses };
+        let Asked { intent, unknown } = match record_set(object, age(object), &surroundings) {
+            Ok(asked) => asked,
+            Err(bad) => {
+                let refused = Verdict::new(Reason::InvalidValue, bad.to_string());
+                return (BTreeMap::new(), None, Some(refused), false);
+            }
+        };
+        let (candidates, rejections) = choose(&intent, &self.index);
+        let is_ours = |zone: &ZoneKey| self.zones.get(zone).is_some_and(|entry| entry.is_ours);
+        let is_others = !candidates.is_empty() && !candidates.iter().any(|found| is_ours(&found.zone.key));
+        let placed = candidates
+            .into_iter()
+            .filter(|candidate| is_ours(&candidate.zone.key))
+            .map(|candidate| (candidate.zone.key.clone(), candidate.name))
+            .collect();
+        let unknown = unknown.map(|(word, message)| {
+            Verdict::new(word.as_str().parse().unwrap_or(Reason::TargetsUnknown), message)
+        });
+        let refused =
+            rejections.first().map(|rejection| Verdict::new(reason(rejection), rejection.message.clone()));
+        let refused = refused.map(|verdict| self.explain_missing_zone(object, verdict));
+        (placed, Some(Arc::new(intent)), unknown.or(refused), is_others)
+    }
+
+    /// Where a DNSZone is there and not ready, its own trouble is the better answer.
+    fn explain_missing_zone(&self, object: &RecordSet, verdict: Verdict) -> Verdict {
+        if verdict.reason != Reason::NoMatchingZone && verdict.reason != Reason::RefNotFound {
+            return verdict;
+        }
+        let name = object.spec.name.as_deref().and_then(|name| Name::parse(name).ok());
+        let is_meant = |key: &ZoneKey, entry: &crate::cluster::zone_entry::ZoneEntry| {
+            let is_named = object.spec.zone_refs.iter().any(|reference| {
+                reference.name == key.name
+                    && reference.namespace.clone().or(object.namespace()).as_ref() == Some(&key.namespace)
+            });
+            let lies_within = object.spec.zone_refs.is_empty()
+                && matches!((&name, &entry.zone), (Some(name), Some(zone)) if name.is_within(&zone.domain));
+            is_named || lies_within
+        };
+        let meant = self.zones.iter().find(|(key, entry)| entry.trouble.is_some() && is_meant(key, entry));
+        match meant.and_then(|(key, entry)| Some((key, entry.trouble.as_ref()?))) {
+            Some((key, trouble)) => {
+                Verdict::new(trouble.reason, format!("DNSZone {key} is not ready: {}", trouble.message))
+            }
+            None => verdict,
+        }
+    }
+
+    /// Moves an object's wish from where it was to where it goes now, and wakes the zones that this touches.
+    fn place_record(&mut self, key: &Key, placed: BTreeMap<ZoneKey, Name>, intent: Option<Arc<Intent>>) {
+        let Some(entry) = self.records.get_mut(key) else { return };
+        let before = std::mem::replace(&mut entry.placed, placed.clone());
+        entry.intent.clone_from(&intent);
+        entry.places.extend(placed.iter().map(|(zone, name)| (zone.clone(), name.clone())));
+        for (zone, name) in &before {
+            if placed.get(zone) != Some(name) {
+                self.unwish(zone, name, key);
+                self.note_departing(zone, name, key);
+            }
+        }
+        let Some(intent) = intent else { return };
+        for (zone, name) in placed {
+            self.wish(&zone, name, key, intent.clone());
+        }
+    }
+
+    /// An object that is going: its status says where it was, whatever this process has seen.
+    fn look_where_it_was(&mut self, key: &Key) {
+        let Some(entry) = self.records.get(key) else { return };
+        let object = entry.object.clone();
+        let zones = object.status.iter().flat_map(|status| &status.zones);
+        let mut places: Vec<(ZoneKey, Name)> = entry.places.iter().cloned().collect();
+        for zone in zones {
+            let zone = ZoneKey { namespace: zone.namespace.clone(), name: zone.name.clone() };
+            let Some(domain) =
+                self.zones.get(&zone).and_then(|entry| entry.zone.as_ref()).map(|zone| &zone.domain)
+            else {
+                continue;
+            };
+            let name = match (&object.spec.name, &object.spec.relative_name) {
+                (Some(name), _) => Name::parse(name).ok(),
+                (None, Some(name)) => Name::parse_under(name, domain).ok(),
+                (None, None) => None,
+            };
+            places.extend(name.map(|name| (zone, name)));
+        }
+        for (zone, name) in places {
+            if let Some(entry) = self.records.get_mut(key) {
+                entry.places.insert((zone.clone(), name.clone()));
+            }
+            self.note_departing(&zone, &name, key);
+        }
+    }
+
+    /// Sets whose values belong in part to objects that can't be served keep those values.
+    fn note_unmet(&mut self, key: &Key) {
+        self.unmet_of(key);
+        let Some(entry) = self.records.get(key) else { return };
+        let is_unmet = entry.refused.is_some() || entry.intent.is_none();
+        let Some(status) = entry.object.status.as_ref().filter(|_| is_unmet && !entry.is_leaving()) else {
+            return;
+        };
+        let spec = &entry.object.spec;
+        let Ok(rtype) = spec.rtype.parse::<RecordType>() else { return };
+        for zone in status.zones.iter().filter(|zone| !zone.records.is_empty()) {
+            let zone = ZoneKey { namespace: zone.namespace.clone(), name: zone.name.clone() };
+            let Some(zone) = self.zones.get_mut(&zone) else { continue };
+            let Some(domain) = zone.zone.as_ref().map(|zone| zone.domain.clone()) else { continue };
+            let name = match (&spec.name, &spec.relative_name) {
+                (Some(name), _) => Name::parse(name).ok(),
+                (None, Some(name)) => Name::parse_under(name, &domain).ok(),
+                (None, None) => None,
+            };
+            if let Some(name) = name {
+                zone.unmet.insert(key.clone(), (name, rtype));
+            }
+        }
+    }
+
+    fn unmet_of(&mut self, key: &Key) {
+        self.zones.values_mut().for_each(|zone| drop(zone.unmet.remove(key)));
+    }
+
+    /// Takes over what a pass says of a wish.
+    pub fn note_wish(&mut self, zone: &ZoneKey, state: WishState) {
+        let Some(key) = record_set_of(&state.holder) else { return };
+        let Some(entry) = self.records.get_mut(&key) else { return };
+        // The wish may have changed while the pass was under way.
+        if entry.placed.get(zone) != Some(&state.name) {
+            return;
+        }
+        if state.has_written {
+            entry.synced = Some(status::now());
+        }
+        let intent_is_unknown = entry.intent.as_ref().is_some_and(|intent| intent.values.is_none());
+        let verdict = match entry.object.spec.suspend
+            && intent_is_unknown
+            && state.verdict.reason == Reason::TargetsUnknown
+        {
+            true => Verdict::new(Reason::Suspended, "suspended: nothing is written for it"),
+            false => state.verdict,
+        };
+        if let Some(Drifted::Reverted(message)) = &state.drift {
+            self.teller.say(entry.object.object_ref(&()), Reason::DriftReverted, message, true);
+        }
+        let drift = match state.drift {
+            // What was undone is shown until something else happens.
+            None => entry
+                .states
+                .get(zone)
+                .and_then(|state| state.drift.clone())
+                .filter(|drift| matches!(drift, Drifted::Reverted(_)) && !state.has_written),
+            found => found,
+        };
+        let had_arrived = entry.has_arrived();
+        entry.states.insert(zone.clone(), PlaceState { verdict, records: state.records, drift });
+        if !had_arrived && entry.has_arrived() {
+            let old: Vec<_> = entry
+                .places
+                .iter()
+                .filter(|(zone, name)| entry.placed.get(zone) != Some(name))
+                .cloned()
+                .collect();
+            old.iter().for_each(|(zone, name)| self.note_departing(zone, name, &key));
+        }
+        self.report_record(&key);
+    }
+
+    /// Says of a RecordSet what there is to say, if that is new.
+    pub fn report_record(&mut self, key: &Key) {
+        let Some(entry) = self.records.get_mut(key) else { return };
+        if entry.is_others {
+            return;
+        }
+        let Some(verdict) = status::record_verdict(entry) else { return };
+        let status = status::record_status(entry, &verdict, &self.zones);
+        let object = entry.object.clone();
+        entry.desk.report((&self.writer, &self.teller), (&*object, object.status.as_ref()), verdict, &status);
+    }
+
+    /// Our own write of a RecordSet is over.
+    pub fn record_written(&mut self, key: &Key, written: Option<RecordSet>) {
+        let Some(entry) = self.records.get_mut(key) else { return };
+        let again = std::mem::take(&mut entry.desk.writing) == Writing::Again;
+        match written {
+            Some(object) => self.see_record(object),
+            None => self.retry_record(key),
+        }
+        if again {
+            self.consider_record(key);
+            self.report_record(key);
+        }
+    }
+
+    /// What the hub knows of holders whose records nobody wishes.
+    pub fn answer(&mut self, question: Question) {
+        let testimonies = question
+            .about
+            .iter()
+            .map(|(name, rtype, holder)| self.testify(&question.zone, name, *rtype, holder))
+            .collect();
+        // Whoever asked may be gone.
+        let _ = question.answer.send(testimonies);
+    }
+
+    fn testify(&mut self, zone: &ZoneKey, name: &Name, rtype: RecordType, holder: &HolderRef) -> Testimony {
+        let key = match holder {
+            HolderRef::Full(holder) => match record_set_of(holder) {
+                Some(key) => key,
+                None => return Testimony::Nothing,
+            },
+            HolderRef::Hash(hash) => {
+                let is_it = |key: &&Key| *Holder::new("recordset", &key.0, &key.1).hash() == **hash;
+                match self.records.keys().find(is_it) {
+                    Some(key) => key.clone(),
+                    None => return Testimony::AbsentHash { hash: hash.to_string() },
+                }
+            }
+            HolderRef::Nobody => return Testimony::Nothing,
+        };
+        let Some(entry) = self.records.get_mut(&key) else { return Testimony::Absent { object: key } };
+        let uid = entry.object.uid().unwrap_or_default();
+        let place = (zone.clone(), name.clone());
+        if entry.is_leaving() {
+            let is_retaining = entry.object.spec.deletion_policy == zonekeeper_api::DeletionPolicy::Retain
+                && entry.object.spec.rtype.parse() == Ok(rtype)
+                && wished_name(&entry.object).is_none_or(|wished| wished == *name);
+            entry.places.insert(place);
+            self.note_departing(zone, name, &key);
+            return match is_retaining {
+                true => Testimony::Retaining { object: key, uid },
+                false => Testimony::Leaving { object: key, uid },
+            };
+        }
+        let is_clear = entry.refused.is_none() && !entry.placed.is_empty();
+        let is_same_name = entry.placed.get(zone) == Some(name);
+        let wants_this = is_same_name && entry.intent.as_ref().is_some_and(|intent| intent.rtype == rtype);
+        let may_have_it_no_more = |reason: Reason| {
+            matches!(reason, Reason::NotAllowed | Reason::NoMatchingZone | Reason::AmbiguousZone)
+        };
+        let mut reasons =
+            entry.refused.iter().chain(entry.states.values().map(|state| &state.verdict)).map(|it| it.reason);
+        if wants_this || entry.is_others || reasons.any(may_have_it_no_more) {
+            return Testimony::Nothing;
+        }
+        // A change of type is one step; whatever moves goes from its old place when it has arrived at its new one.
+        if !is_clear || !(is_same_name || entry.has_arrived()) {
+            return Testimony::Awaited;
+        }
+        if self.is_moving_to_longer(&key, zone, name) {
+            return Testimony::Nothing;
+        }
+        let Some(entry) = self.records.get_mut(&key) else { return Testimony::Nothing };
+        entry.places.insert(place);
+        let generation = entry.object.metadata.generation.unwrap_or_default();
+        self.note_departing(zone, name, &key);
+        Testimony::WantsOther { object: key, uid, generation }
+    }
+
+    /// Whether a record would move to a newer, longer zone: that takes a person's approval.
+    fn is_moving_to_longer(&self, key: &Key, zone: &ZoneKey, name: &Name) -> bool {
+        let Some(entry) = self.records.get(key) else { return false };
+        let Some(from) = self.index.get(zone) else { return false };
+        entry.object.spec.zone_refs.is_empty()
+            && matches!(entry.intent.as_ref().map(|intent| &intent.name), Some(WantedName::Absolute(wanted)) if wanted == name)
+            && entry
+                .placed
+                .keys()
+                .filter_map(|other| self.index.get(other))
+                .any(|other| other.domain != from.domain && other.domain.is_within(&from.domain))
+    }
+}
+
+/// Whether two versions of an object ask for the same, so that only what we wrote ourselves differs.
+fn has_same_wish(before: &RecordSet, after: &RecordSet) -> bool {
+    let requested = |object: &RecordSet| object.annotations().get(RECONCILE_REQUESTED_AT).cloned();
+    before.metadata.generation == after.metadata.generation
+        && before.spec == after.spec
+        && before.labels() == after.labels()
+        && before.metadata.deletion_timestamp == after.metadata.deletion_timestamp
+        && before.finalizers() == after.finalizers()
+        && requested(before) == requested(after)
+        && before.annotations() == after.annotations()
+}
+
+fn wished_name(object: &RecordSet) -> Option<Name> {
+    object.spec.name.as_deref().and_then(|name| Name::parse(name).ok())
+}
+
+/// Sorts objects by their creation; the uid decides between two of the same second.
+fn age(object: &RecordSet) -> String {
+    let created = object.creation_timestamp().map(|time| time.0.to_string()).unwrap_or_default();
+    format!("{created} {}", object.uid().unwrap_or_default())
+}

@@ -1,0 +1,157 @@
+//! Deletion: an object goes when nothing of it is left, or when nothing can be done about what is.
+
+use kube::Resource;
+use zonekeeper_api::{Reason, wellknown::RECORD_FINALIZER};
+use zonekeeper_kernel::{name::Name, zone::ZoneKey};
+
+use crate::cluster::{
+    Key,
+    conditions::Verdict,
+    hub::Hub,
+    records::RecordEntry,
+    status,
+    write::Writing,
+    zone_entry::{Lent, ZoneEntry},
+};
+
+/// Why an object that is going is not held up any longer.
+enum Release {
+    /// Nothing of it is left.
+    Clean,
+    /// What is left stays, for this reason.
+    Orphaned(String),
+    /// It waits.
+    NotYet,
+}
+
+// === impl Hub ===
+
+impl Hub {
+    /// Lets a RecordSet go where that may be.
+    pub fn release_record(&mut self, key: &Key) {
+        let Some(entry) = self.records.get(key) else { return };
+        if !entry.is_leaving() || !entry.has_finalizer() {
+            return;
+        }
+        match self.may_go(key) {
+            Release::NotYet => self.report_record(key),
+            Release::Clean => self.let_go(key, None),
+            Release::Orphaned(why) => self.let_go(key, Some(why)),
+        }
+    }
+
+    fn let_go(&mut self, key: &Key, orphaned: Option<String>) {
+        let Some(entry) = self.records.get_mut(key) else { return };
+        if entry.desk.writing != Writing::Idle {
+            entry.desk.writing = Writing::Again;
+            return;
+        }
+        if let Some(why) = orphaned {
+            self.teller.say(entry.object.object_ref(&()), Reason::Orphaned, &why, false);
+        }
+        entry.desk.writing = Writing::Busy;
+        self.writer.remove_finalizer(&*entry.object, RECORD_FINALIZER);
+    }
+
+    fn may_go(&self, key: &Key) -> Release {
+        let Some(entry) = self.records.get(key) else { return Release::NotYet };
+        if status::is_released(&*entry.object) {
+            return Release::Orphaned("released by annotation; what it wrote stays at the provider".into());
+        }
+        let is_terminating = self.namespaces.get(&key.0).is_some_and(|namespace| namespace.is_terminating);
+        let written = entry.object.status.iter().flat_map(|status| &status.zones);
+        let written =
+            written.map(|zone| ZoneKey { namespace: zone.namespace.clone(), name: zone.name.clone() });
+        let mut zones: Vec<ZoneKey> =
+            entry.places.iter().map(|(zone, _)| zone.clone()).chain(written).collect();
+        zones.sort();
+        zones.dedup();
+        let mut orphaned = None;
+        for key in zones {
+            let Some(zone) = self.zones.get(&key) else {
+                orphaned =
+                    orphaned.or(Some(format!("DNSZone {key} is gone; its records stay at the provider")));
+                continue;
+            };
+            let is_left = entry.places.iter().any(|(place, _)| *place == key) || !zone.is_surveyed();
+            if !is_left {
+                continue;
+            }
+            match self.why_impossible(&key, zone) {
+                Some(why) => orphaned = Some(why),
+                None if is_terminating && self.is_stuck(&key, zone, entry) => {
+                    orphaned =
+                        Some(format!("the namespace is going while DNSZone {key} can't delete its records"));
+                }
+                None => return Release::NotYet,
+            }
+        }
+        orphaned.map_or(Release::Clean, Release::Orphaned)
+    }
+
+    /// Why a zone will never delete what an object left, where that is so.
+    fn why_impossible(&self, key: &ZoneKey, zone: &ZoneEntry) -> Option<String> {
+        if self.never_deletes(key) && zone.is_surveyed() {
+            return Some(format!(
+                "the policy of DNSZone {key} deletes nothing; its records stay at the provider"
+            ));
+        }
+        let trouble = zone.trouble.as_ref()?;
+        let is_gone = matches!(
+            trouble.reason,
+            Reason::RefNotFound | Reason::ZoneNotFound | Reason::DuplicateZone | Reason::RefNotPermitted
+        );
+        is_gone.then(|| format!("DNSZone {key}: {}; its records stay at the provider", trouble.message))
+    }
+
+    /// Whether a delete is held, or its zone in trouble: a namespace does not wait for that.
+    fn is_stuck(&self, key: &ZoneKey, zone: &ZoneEntry, entry: &RecordEntry) -> bool {
+        let mut lingering = entry.lingering.iter().filter(|((place, _), _)| place == key);
+        zone.trouble.is_some()
+            || zone.hiccup.is_some()
+            || zone.object.spec.suspend
+            || lingering.any(|(_, why)| why.is_stalled())
+            || matches!(zone.worker, Lent::None)
+    }
+
+    /// Notes why something that an object wishes no more is there still.
+    pub fn note_left(&mut self, zone: &ZoneKey, name: Name, key: &Key, why: Verdict) {
+        let Some(entry) = self.records.get_mut(key) else { return };
+        entry.lingering.insert((zone.clone(), name), why);
+        self.report_record(key);
+    }
+
+    /// Notes that an object holds nothing at a place that it wishes no more.
+    pub fn note_left_clean(&mut self, zone: &ZoneKey, name: Name, key: &Key) {
+        if let Some(entry) = self.zones.get_mut(zone) {
+            entry.departing.remove(&(name.clone(), key.clone()));
+        }
+        let Some(entry) = self.records.get_mut(key) else { return };
+        let was_told = entry.lingering.remove(&(zone.clone(), name.clone())).is_some();
+        if entry.placed.get(zone) != Some(&name) {
+            entry.places.remove(&(zone.clone(), name));
+        }
+        if was_told {
+            self.report_record(key);
+        }
+    }
+
+    /// Looks again at objects that waited for the first look at a zone.
+    pub fn release_waiting(&mut self, zone: &ZoneKey) {
+        let is_waiting = |object: &zonekeeper_api::RecordSet| {
+            object.metadata.deletion_timestamp.is_some()
+                && object
+                    .status
+                    .iter()
+                    .flat_map(|status| &status.zones)
+                    .any(|written| written.namespace == zone.namespace && written.name == zone.name)
+        };
+        let waiting: Vec<Key> = self
+            .records
+            .iter()
+            .filter(|(_, entry)| is_waiting(&entry.object))
+            .map(|(key, _)| key.clone())
+            .collect();
+        waiting.iter().for_each(|key| self.release_record(key));
+    }
+}

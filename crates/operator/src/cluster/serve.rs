@@ -1,0 +1,265 @@
+//! What the operator serves over HTTP: health, readiness and metrics.
+
+use std::{
+    net::SocketAddr,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use anyhow::Context;
+use axum::{Router, http::StatusCode, routing::get};
+use prometheus_client::{
+    encoding::{EncodeLabelSet, text::encode},
+    metrics::{
+        counter::Counter,
+        family::Family,
+        gauge::Gauge,
+        histogram::{Histogram, exponential_buckets},
+    },
+    registry::Registry,
+};
+use zonekeeper_kernel::{
+    plan::{Change, Operation},
+    zone::ZoneKey,
+};
+
+use crate::cluster::zone_entry::ZoneEntry;
+
+/// A hub that has not moved for this long hangs.
+const HANGING: Duration = Duration::from_secs(120);
+
+/// Whether the operator does its work.
+#[derive(Debug)]
+pub struct Health {
+    begun: Instant,
+    is_synced: AtomicBool,
+    /// Whether this replica leads, or waits for its turn.
+    leads: AtomicBool,
+    last_beat_millis: AtomicU64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct PassLabels {
+    result: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ChangeLabels {
+    operation: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ZoneLabels {
+    namespace: String,
+    name: String,
+    domain: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct RecordLabels {
+    namespace: String,
+    name: String,
+    state: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ProviderLabels {
+    provider: String,
+}
+
+/// Figures for Prometheus.
+pub struct Metrics {
+    registry: Mutex<Registry>,
+    passes: Family<PassLabels, Histogram, fn() -> Histogram>,
+    changes: Family<ChangeLabels, Counter>,
+    records: Family<RecordLabels, Gauge>,
+    held: Family<ZoneLabels, Gauge>,
+    ready: Family<ZoneLabels, Gauge>,
+    last_success: Family<ZoneLabels, Gauge>,
+    budget: Family<ProviderLabels, Gauge>,
+    leader: Gauge<i64, AtomicI64>,
+}
+
+// === impl Health ===
+
+impl Default for Health {
+    fn default() -> Self {
+        Self {
+            begun: Instant::now(),
+            is_synced: AtomicBool::new(false),
+            leads: AtomicBool::new(false),
+            last_beat_millis: AtomicU64::new(0),
+        }
+    }
+}
+
+impl Health {
+    /// The hub has taken something in.
+    pub fn beat(&self) {
+        self.last_beat_millis.store(self.begun.elapsed().as_millis() as u64, Ordering::Relaxed);
+    }
+
+    /// All kinds were listed.
+    pub fn set_synced(&self) {
+        self.is_synced.store(true, Ordering::Relaxed);
+    }
+
+    /// This replica leads from now on.
+    pub fn set_leading(&self) {
+        self.leads.store(true, Ordering::Relaxed);
+        self.beat();
+    }
+
+    fn is_healthy(&self) -> bool {
+        let beat = Duration::from_millis(self.last_beat_millis.load(Ordering::Relaxed));
+        !self.leads.load(Ordering::Relaxed) || self.begun.elapsed().saturating_sub(beat) < HANGING
+    }
+
+    /// A replica that waits for its turn is ready to take it.
+    fn is_ready(&self) -> bool {
+        self.is_healthy() && (!self.leads.load(Ordering::Relaxed) || self.is_synced.load(Ordering::Relaxed))
+    }
+}
+
+// === impl Metrics ===
+
+impl Default for Metrics {
+    fn default() -> Self {
+        let mut registry = Registry::with_prefix("zonekeeper");
+        let passes = Family::<PassLabels, Histogram, fn() -> Histogram>::new_with_constructor(durations);
+        registry.register("reconcile_duration_seconds", "One pass over a zone", passes.clone());
+        let changes = Family::<ChangeLabels, Counter>::default();
+        registry.register("changes", "Sets written at providers", changes.clone());
+        let records = Family::<RecordLabels, Gauge>::default();
+        registry.register("records", "Sets of a zone by what they are to us", records.clone());
+        let held = Family::<ZoneLabels, Gauge>::default();
+        registry.register("held_changes", "Changes that wait for approval", held.clone());
+        let ready = Family::<ZoneLabels, Gauge>::default();
+        registry.register("zone_ready", "Whether a zone is as it should be", ready.clone());
+        let last_success = Family::<ZoneLabels, Gauge>::default();
+        registry.register(
+            "zone_last_write_timestamp_seconds",
+            "The last write at the provider",
+            last_success.clone(),
+        );
+        let budget = Family::<ProviderLabels, Gauge>::default();
+        registry.register("provider_budget_requests", "Requests left in this window", budget.clone());
+        let leader = Gauge::<i64, AtomicI64>::default();
+        registry.register("leader", "Whether this replica leads", leader.clone());
+        let info = prometheus_client::metrics::info::Info::new(vec![("version", env!("CARGO_PKG_VERSION"))]);
+        registry.register("build", "The version that runs", info);
+        Self {
+            registry: Mutex::new(registry),
+            passes,
+            changes,
+            records,
+            held,
+            ready,
+            last_success,
+            budget,
+            leader,
+        }
+    }
+}
+
+impl Metrics {
+    /// A pass over a zone is over.
+    pub fn observe_pass(&self, is_success: bool, took: Duration) {
+        let result = if is_success { "success" } else { "error" };
+        self.passes.get_or_create(&PassLabels { result }).observe(took.as_secs_f64());
+    }
+
+    /// Changes were made.
+    pub fn count_changes(&self, changes: &[Change]) {
+        for change in changes {
+            let operation = match change.operation {
+                Operation::Create => "create",
+                Operation::Update => "update",
+                Operation::Delete => "delete",
+            };
+            self.changes.get_or_create(&ChangeLabels { operation }).inc();
+        }
+    }
+
+    /// This replica leads from now on.
+    pub fn set_leading(&self) {
+        self.leader.set(1);
+    }
+
+    /// What the zones are like now.
+    pub fn set_zones<'a>(&self, zones: impl Iterator<Item = (&'a ZoneKey, &'a ZoneEntry)>) {
+        self.records.clear();
+        self.held.clear();
+        self.ready.clear();
+        self.last_success.clear();
+        for (key, entry) in zones.filter(|(_, entry)| entry.is_ours) {
+            let labels = ZoneLabels {
+                namespace: key.namespace.clone(),
+                name: key.name.clone(),
+                domain: entry.object.spec.domain.clone(),
+            };
+            let is_ready = entry.desk.told.as_ref().is_some_and(|verdict| verdict.is_ready());
+            self.ready.get_or_create(&labels).set(i64::from(is_ready));
+            if let Some(time) = &entry.synced {
+                self.last_success.get_or_create(&labels).set(time.0.as_second());
+            }
+            let Some(survey) = &entry.survey else { continue };
+            self.held.get_or_create(&labels).set(i64::from(survey.outstanding.plan.held));
+            let counts = &survey.counts;
+            for (state, count) in [
+                ("desired", counts.desired),
+                ("live", counts.live),
+                ("owned", counts.owned),
+                ("foreign", counts.foreign),
+                ("orphaned", counts.orphaned),
+            ] {
+                let labels = RecordLabels { namespace: key.namespace.clone(), name: key.name.clone(), state };
+                self.records.get_or_create(&labels).set(count as i64);
+            }
+        }
+    }
+
+    /// How many requests a provider's credentials may still make.
+    pub fn set_budget(&self, provider: &str, left: Option<usize>) {
+        if let Some(left) = left {
+            self.budget.get_or_create(&ProviderLabels { provider: provider.to_owned() }).set(left as i64);
+        }
+    }
+
+    fn text(&self) -> String {
+        let mut text = String::new();
+        let registry = self.registry.lock().unwrap_or_else(PoisonError::into_inner);
+        // Writing to a String does not fail.
+        let _ = encode(&mut text, &registry);
+        text
+    }
+}
+
+fn durations() -> Histogram {
+    Histogram::new(exponential_buckets(0.001, 2.0, 16))
+}
+
+/// Serves until the process ends.
+pub async fn serve(listen: SocketAddr, health: Arc<Health>, metrics: Arc<Metrics>) -> anyhow::Result<()> {
+    let listener = tokio::net::TcpListener::bind(listen)
+        .await
+        .with_context(|| format!("listening on {listen}; change --listen"))?;
+    let answer = |is_good: bool| match is_good {
+        true => (StatusCode::OK, "ok\n"),
+        false => (StatusCode::SERVICE_UNAVAILABLE, "not yet\n"),
+    };
+    let (healthy, ready) = (health.clone(), health);
+    let router = Router::new()
+        .route("/healthz", get(move || async move { answer(healthy.is_healthy()) }))
+        .route("/readyz", get(move || async move { answer(ready.is_ready()) }))
+        .route("/metrics", get(move || async move { metrics.text() }));
+    tokio::spawn(async move {
+        if let Err(error) = axum::serve(listener, router).await {
+            tracing::error!(%error, "the HTTP server ended");
+        }
+    });
+    Ok(())
+}

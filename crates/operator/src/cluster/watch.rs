@@ -1,0 +1,138 @@
+//! One watch per kind. An object that can't be read is reported as itself and never stops its watch.
+
+use std::{collections::BTreeSet, fmt::Debug};
+
+use futures::{Stream, StreamExt, pin_mut};
+use k8s_openapi::api::core::v1::Namespace;
+use kube::{
+    Api, Client, Resource, ResourceExt,
+    core::{DeserializeGuard, PartialObjectMeta},
+    runtime::{
+        WatchStreamExt,
+        watcher::{self, Event, watcher},
+    },
+};
+use serde::de::DeserializeOwned;
+use tokio::sync::mpsc::UnboundedSender;
+use zonekeeper_api::{AddressSource, DNSProvider, DNSZone, RecordSet};
+
+use crate::cluster::{Key, Message};
+
+/// The kinds that are watched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    Provider,
+    Zone,
+    RecordSet,
+    AddressSource,
+    Namespace,
+}
+
+/// An object as it was seen.
+#[derive(Debug)]
+pub enum Object {
+    Provider(Box<DNSProvider>),
+    Zone(Box<DNSZone>),
+    RecordSet(Box<RecordSet>),
+    AddressSource(Box<AddressSource>),
+    Namespace(Box<PartialObjectMeta<Namespace>>),
+}
+
+/// What a watch saw.
+#[derive(Debug)]
+pub enum Sight {
+    /// It is there, like this.
+    Applied(Object),
+    /// It is there, and can't be read.
+    Unreadable(Kind, Key, String),
+    /// It went.
+    Gone(Kind, Key),
+    /// A list is complete: these are there, and no others.
+    Listed(Kind, BTreeSet<Key>),
+}
+
+// === impl Kind ===
+
+impl Kind {
+    /// Every kind.
+    pub const ALL: [Self; 5] =
+        [Self::Provider, Self::Zone, Self::RecordSet, Self::AddressSource, Self::Namespace];
+}
+
+/// Starts all watches; what they see arrives at the hub.
+pub fn start(client: &Client, hub: &UnboundedSender<Message>) {
+    follow::<DNSProvider>(client, hub, Kind::Provider, |object| Object::Provider(Box::new(object)));
+    follow::<DNSZone>(client, hub, Kind::Zone, |object| Object::Zone(Box::new(object)));
+    follow::<RecordSet>(client, hub, Kind::RecordSet, |object| Object::RecordSet(Box::new(object)));
+    follow::<AddressSource>(client, hub, Kind::AddressSource, |object| {
+        Object::AddressSource(Box::new(object))
+    });
+    let namespaces: Api<PartialObjectMeta<Namespace>> = Api::all(client.clone());
+    let stream = watcher(namespaces, watcher::Config::default());
+    let read = |object: PartialObjectMeta<Namespace>| Sight::Applied(Object::Namespace(Box::new(object)));
+    tokio::spawn(forward(stream, hub.clone(), Kind::Namespace, read));
+}
+
+fn follow<K>(client: &Client, hub: &UnboundedSender<Message>, kind: Kind, wrap: fn(K) -> Object)
+where
+    K: Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug + Send + 'static,
+{
+    let api: Api<DeserializeGuard<K>> = Api::all(client.clone());
+    let stream = watcher(api, watcher::Config::default());
+    let read = move |object: DeserializeGuard<K>| match object.0 {
+        Ok(object) => Sight::Applied(wrap(object)),
+        Err(invalid) => {
+            let metadata = invalid.metadata;
+            let key = (metadata.namespace.unwrap_or_default(), metadata.name.unwrap_or_default());
+            Sight::Unreadable(kind, key, invalid.error)
+        }
+    };
+    tokio::spawn(forward(stream, hub.clone(), kind, read));
+}
+
+async fn forward<K: Resource>(
+    stream: impl Stream<Item = watcher::Result<Event<K>>>,
+    hub: UnboundedSender<Message>,
+    kind: Kind,
+    read: impl Fn(K) -> Sight,
+) {
+    let stream = stream.default_backoff();
+    pin_mut!(stream);
+    let mut listed = BTreeSet::new();
+    while let Some(event) = stream.next().await {
+        let sight = match event {
+            Ok(Event::Apply(object)) => read(slim(object)),
+            Ok(Event::Delete(object)) => Sight::Gone(kind, key(&object)),
+            Ok(Event::Init) => {
+                listed.clear();
+                continue;
+            }
+            Ok(Event::InitApply(object)) => {
+                listed.insert(key(&object));
+                read(slim(object))
+            }
+            Ok(Event::InitDone) => Sight::Listed(kind, std::mem::take(&mut listed)),
+            Err(error) => {
+                tracing::warn!(?kind, %error, "the watch is begun again");
+                continue;
+            }
+        };
+        if hub.send(Message::Seen(sight)).is_err() {
+            return;
+        }
+    }
+}
+
+/// Drops what nobody here reads, and what takes most of the room.
+fn slim<K: Resource>(mut object: K) -> K {
+    let metadata = object.meta_mut();
+    metadata.managed_fields = None;
+    if let Some(annotations) = &mut metadata.annotations {
+        annotations.remove("kubectl.kubernetes.io/last-applied-configuration");
+    }
+    object
+}
+
+fn key(object: &impl ResourceExt) -> Key {
+    (object.namespace().unwrap_or_default(), object.name_any())
+}

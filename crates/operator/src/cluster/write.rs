@@ -1,0 +1,210 @@
+//! Our own writes: statuses by server-side apply, finalizers, each beside the hub and at most one per object.
+
+use std::{fmt::Debug, sync::Arc};
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use kube::{
+    Api, Client, Resource, ResourceExt,
+    api::{Patch, PatchParams},
+    core::NamespaceResourceScope,
+};
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::{Value, json};
+use tokio::sync::{Semaphore, mpsc::UnboundedSender};
+use zonekeeper_api::{API_VERSION, AddressSource, DNSProvider, DNSZone, RecordSet};
+
+use crate::cluster::{Key, Message, Written, conditions::Verdict, events::Teller, status, watch::Kind};
+
+/// The one field manager of all that we write.
+pub const MANAGER: &str = "zonekeeper";
+/// More at once would only wait in the API server.
+const AT_ONCE: usize = 32;
+
+/// Writes objects beside the hub.
+#[derive(Clone)]
+pub struct Writer {
+    client: Client,
+    hub: UnboundedSender<Message>,
+    slots: Arc<Semaphore>,
+}
+
+/// Whether a write of an object is under way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Writing {
+    #[default]
+    Idle,
+    /// Its answer is awaited.
+    Busy,
+    /// Its answer is awaited, and then there is more to write.
+    Again,
+}
+
+/// What was told of an object, and what is being written of it.
+#[derive(Debug, Default)]
+pub struct Desk {
+    pub writing: Writing,
+    pub told: Option<Verdict>,
+}
+
+/// A kind that we write.
+pub trait Writable: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Send + 'static {
+    const KIND: Kind;
+
+    /// The API for one object.
+    fn api(client: Client, namespace: &str) -> Api<Self>;
+
+    /// Wraps it for the hub.
+    fn written(object: Box<Self>) -> Written;
+}
+
+macro_rules! writable {
+    ($kind:ident, $variant:ident, $api:expr) => {
+        impl Writable for $kind {
+            const KIND: Kind = Kind::$variant;
+
+            fn api(client: Client, namespace: &str) -> Api<Self> {
+                $api(client, namespace)
+            }
+
+            fn written(object: Box<Self>) -> Written {
+                Written::$variant(object)
+            }
+        }
+    };
+}
+
+writable!(DNSProvider, Provider, |client, _: &str| Api::all(client));
+writable!(DNSZone, Zone, namespaced);
+writable!(RecordSet, RecordSet, namespaced);
+writable!(AddressSource, AddressSource, namespaced);
+
+fn namespaced<K: Resource<DynamicType = (), Scope = NamespaceResourceScope>>(
+    client: Client,
+    namespace: &str,
+) -> Api<K> {
+    Api::namespaced(client, namespace)
+}
+
+// === impl Desk ===
+
+impl Desk {
+    /// What the conditions of an object say was told before.
+    pub fn new(conditions: Option<&[Condition]>) -> Self {
+        Self { writing: Writing::Idle, told: status::ready_verdict(conditions) }
+    }
+
+    /// Tells and writes what is new of an object; says whether a write is needed and was begun, or must wait.
+    pub fn report<K: Writable, S: Serialize + PartialEq>(
+        &mut self,
+        (writer, teller): (&Writer, &Teller),
+        (object, current): (&K, Option<&S>),
+        verdict: Verdict,
+        status: &S,
+    ) -> bool {
+        if self.told.as_ref() != Some(&verdict) {
+            let is_news = |told: &Verdict| told.reason != verdict.reason || !verdict.is_ready();
+            if self.told.as_ref().is_none_or(is_news) {
+                teller.tell(object.object_ref(&()), &verdict);
+            }
+            self.told = Some(verdict);
+        }
+        if current == Some(status) {
+            return false;
+        }
+        match self.writing {
+            Writing::Idle => {
+                self.writing = Writing::Busy;
+                writer.status(object, status);
+            }
+            Writing::Busy | Writing::Again => self.writing = Writing::Again,
+        }
+        true
+    }
+}
+
+// === impl Writer ===
+
+impl Writer {
+    /// A writer that answers to the hub.
+    pub fn new(client: Client, hub: UnboundedSender<Message>) -> Self {
+        Self { client, hub, slots: Arc::new(Semaphore::new(AT_ONCE)) }
+    }
+
+    /// Writes a status.
+    pub fn status<K: Writable>(&self, object: &K, status: &impl Serialize) {
+        let mut metadata = json!({ "name": object.name_any(), "uid": object.uid() });
+        if let Some(namespace) = object.namespace() {
+            metadata["namespace"] = namespace.into();
+        }
+        let body = json!({
+            "apiVersion": API_VERSION,
+            "kind": K::kind(&()),
+            "metadata": metadata,
+            "status": status,
+        });
+        self.send::<K>(object, Part::Status, body);
+    }
+
+    /// Adds one of our finalizers.
+    pub fn add_finalizer<K: Writable>(&self, object: &K, finalizer: &str) {
+        let mut finalizers = object.finalizers().to_vec();
+        finalizers.push(finalizer.to_owned());
+        self.finalizers(object, &finalizers);
+    }
+
+    /// Takes one of our finalizers away.
+    pub fn remove_finalizer<K: Writable>(&self, object: &K, finalizer: &str) {
+        let mut finalizers = object.finalizers().to_vec();
+        finalizers.retain(|other| other != finalizer);
+        self.finalizers(object, &finalizers);
+    }
+
+    fn finalizers<K: Writable>(&self, object: &K, finalizers: &[String]) {
+        let metadata = json!({ "finalizers": finalizers, "resourceVersion": object.resource_version() });
+        self.send::<K>(object, Part::Finalizers, json!({ "metadata": metadata }));
+    }
+
+    fn send<K: Writable>(&self, object: &K, part: Part, body: Value) {
+        let key: Key = (object.namespace().unwrap_or_default(), object.name_any());
+        let writer = self.clone();
+        tokio::spawn(async move {
+            let Ok(_slot) = writer.slots.acquire().await else { return };
+            let api = K::api(writer.client.clone(), &key.0);
+            let answer = match part {
+                Part::Status => {
+                    let parameters = PatchParams::apply(MANAGER).force();
+                    api.patch_status(&key.1, &parameters, &Patch::Apply(&body)).await
+                }
+                Part::Finalizers => {
+                    let parameters =
+                        PatchParams { field_manager: Some(MANAGER.into()), ..Default::default() };
+                    api.patch(&key.1, &parameters, &Patch::Merge(&body)).await
+                }
+            };
+            let message = match answer {
+                Ok(mut object) => {
+                    object.meta_mut().managed_fields = None;
+                    Message::Written(K::written(Box::new(object)))
+                }
+                Err(error) => Message::NotWritten { kind: K::KIND, key, error: error.to_string() },
+            };
+            // The hub ends with the program.
+            let _ = writer.hub.send(message);
+        });
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Part {
+    Status,
+    Finalizers,
+}
+
+/// Whether an object is newer than the one that is known. Resource versions of etcd are numbers.
+pub fn is_newer(new: &impl ResourceExt, known: &impl ResourceExt) -> bool {
+    let version = |text: Option<String>| text.and_then(|text| text.parse::<u64>().ok());
+    match (version(new.resource_version()), version(known.resource_version())) {
+        (Some(new), Some(known)) => new > known,
+        _ => true,
+    }
+}

@@ -1,0 +1,186 @@
+//! What the hub knows of one DNSZone.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+    time::Duration,
+};
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use kube::ResourceExt;
+use tokio::{sync::oneshot, time::Instant};
+use zonekeeper_api::{
+    DNSZone, GoDuration, GuardStatus,
+    wellknown::{APPROVE_PLAN, ZONE_FINALIZER},
+};
+use zonekeeper_kernel::{guard::Approval, name::Name, rdata::RecordType, resolve::Intent, zone::Zone};
+
+use crate::{
+    cluster::{Key, conditions::Verdict, job::Survey, write::Desk},
+    zone::ZoneWorker,
+};
+
+const INTERVAL: Duration = Duration::from_secs(60);
+
+/// A DNSZone and what is known of it.
+pub struct ZoneEntry {
+    pub object: Arc<DNSZone>,
+    /// Whether this release takes care of it.
+    pub is_ours: bool,
+    /// In the kernel's terms, where it can be read.
+    pub zone: Option<Zone>,
+    pub provider: Option<String>,
+    /// Why it can't be worked on.
+    pub trouble: Option<Verdict>,
+    /// Why the last pass over it did not get through.
+    pub hiccup: Option<Verdict>,
+    pub worker: Lent,
+    /// The search for it at its provider that counts.
+    pub attempt: u64,
+    pub wishes: BTreeMap<Name, BTreeMap<Key, Arc<Intent>>>,
+    /// Who may hold something at a name, and wishes it no more.
+    pub departing: BTreeSet<(Name, Key)>,
+    /// Sets of which some values belong to objects that can't be served now.
+    pub unmet: BTreeMap<Key, (Name, RecordType)>,
+    pub dirty: Dirty,
+    pub pause: Duration,
+    pub not_before: Instant,
+    pub failures: u32,
+    pub has_held: bool,
+    /// What the last look at the whole zone showed.
+    pub survey: Option<Survey>,
+    pub guard: GuardStatus,
+    /// How often it is scanned where the request budget stretches the interval.
+    pub effective_interval: Option<GoDuration>,
+    pub synced: Option<Time>,
+    pub handled: Option<String>,
+    pub desk: Desk,
+    /// Passes that wait until the guard's memory is written.
+    pub entering: Vec<oneshot::Sender<()>>,
+}
+
+/// Where a zone's worker is.
+#[derive(Default)]
+pub enum Lent {
+    /// There is none.
+    #[default]
+    None,
+    Here(Box<ZoneWorker>),
+    /// With a pass.
+    Away,
+}
+
+/// What must be looked at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Dirty {
+    Names(BTreeSet<Name>),
+    Everything,
+}
+
+// === impl Lent ===
+
+impl Lent {
+    /// Takes the worker, where it is here.
+    pub fn lend(&mut self) -> Option<Box<ZoneWorker>> {
+        match std::mem::take(self) {
+            Self::Here(worker) => {
+                *self = Self::Away;
+                Some(worker)
+            }
+            other => {
+                *self = other;
+                None
+            }
+        }
+    }
+}
+
+// === impl Dirty ===
+
+impl Dirty {
+    /// Whether there is nothing.
+    pub fn is_clean(&self) -> bool {
+        matches!(self, Self::Names(names) if names.is_empty())
+    }
+
+    /// Adds a name.
+    pub fn add(&mut self, name: Name) {
+        if let Self::Names(names) = self {
+            names.insert(name);
+        }
+    }
+}
+
+impl Default for Dirty {
+    fn default() -> Self {
+        Self::Names(BTreeSet::new())
+    }
+}
+
+// === impl ZoneEntry ===
+
+impl ZoneEntry {
+    /// A zone of which nothing is known but what its status says.
+    pub fn new(object: Arc<DNSZone>) -> Self {
+        let status = object.status.clone().unwrap_or_default();
+        Self {
+            desk: Desk::new(Some(&status.conditions)),
+            guard: status.guard.unwrap_or_default(),
+            effective_interval: None,
+            synced: status.last_sync_time,
+            handled: status.last_handled_reconcile_at,
+            object,
+            is_ours: false,
+            zone: None,
+            provider: None,
+            trouble: None,
+            hiccup: None,
+            worker: Lent::None,
+            attempt: 0,
+            wishes: BTreeMap::new(),
+            departing: BTreeSet::new(),
+            unmet: BTreeMap::new(),
+            dirty: Dirty::Everything,
+            pause: Duration::ZERO,
+            not_before: Instant::now(),
+            failures: 0,
+            has_held: false,
+            survey: None,
+            entering: Vec::new(),
+        }
+    }
+
+    /// Whether it is being deleted.
+    pub fn is_leaving(&self) -> bool {
+        self.object.metadata.deletion_timestamp.is_some()
+    }
+
+    /// How often it is scanned.
+    pub fn interval(&self) -> Duration {
+        self.object.spec.interval.to_std().unwrap_or(INTERVAL)
+    }
+
+    /// Whether it was looked at as a whole since this process began.
+    pub fn is_surveyed(&self) -> bool {
+        self.survey.is_some()
+    }
+
+    /// Whether it was found at its provider, now or before.
+    pub fn was_found(&self) -> bool {
+        !matches!(self.worker, Lent::None)
+            || self.object.status.as_ref().is_some_and(|status| status.zone_id.is_some())
+    }
+
+    /// Whether it waits for us before it goes.
+    pub fn has_finalizer(&self) -> bool {
+        self.object.finalizers().iter().any(|finalizer| finalizer == ZONE_FINALIZER)
+    }
+
+    /// What a person has approved and was not carried out yet.
+    pub fn approval(&self) -> Approval {
+        match self.object.annotations().get(APPROVE_PLAN) {
+            Some(hash) if !self.guard.used_approvals.contains(hash) => Approval::Held(hash.clone()),
+            Some(_) | None => Approval::None,
+        }
+    }
+}

@@ -1,0 +1,308 @@
+//! DNSZones in the hub: found at their provider, woken by what touches them, and reported on.
+
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
+
+use kube::ResourceExt;
+use tokio::time::Instant;
+use zonekeeper_api::{
+    DNSZone, Policy, Reason,
+    wellknown::{RECONCILE_REQUESTED_AT, ZONE_FINALIZER},
+};
+use zonekeeper_kernel::{
+    name::Name,
+    zone::{Zone, ZoneKey},
+};
+use zonekeeper_providers::{ProviderError, Retry};
+
+use crate::{
+    cluster::{
+        Key,
+        conditions::Verdict,
+        hub::{Alarm, Hub},
+        ledger::Entry,
+        records::{PlaceState, RecordEntry},
+        status,
+        write::{Writing, is_newer},
+        zone_entry::ZoneEntry,
+    },
+    declare::{self, zone_key},
+};
+
+/// An error is told when it stays; the first retry is soon.
+const FIRST_RETRY: Duration = Duration::from_millis(500);
+const LONGEST_RETRY: Duration = Duration::from_secs(30);
+/// How long after a write that failed a status is written again.
+const REWRITE: Duration = Duration::from_secs(1);
+/// How many used approvals are remembered.
+const MOST_APPROVALS: usize = 50;
+
+// === impl Hub ===
+
+impl Hub {
+    /// A DNSZone was seen, or came back from our own write.
+    pub fn see_zone(&mut self, object: DNSZone) {
+        let key = zone_key(&object);
+        let object = Arc::new(object);
+        let is_same = match self.zones.get_mut(&key) {
+            Some(entry) if entry.object.uid() != object.uid() => {
+                self.lose_zone(&key);
+                false
+            }
+            Some(entry) if !is_newer(&*object, &*entry.object) => return,
+            Some(entry) => {
+                let is_same = entry.object.spec == object.spec
+                    && entry.object.annotations() == object.annotations()
+                    && entry.object.metadata.deletion_timestamp == object.metadata.deletion_timestamp;
+                entry.object = object.clone();
+                is_same
+            }
+            None => false,
+        };
+        let entry = self.zones.entry(key.clone()).or_insert_with(|| ZoneEntry::new(object));
+        let requested = entry.object.annotations().get(RECONCILE_REQUESTED_AT);
+        if requested.is_some() && requested != entry.handled.as_ref() {
+            self.scan_zone(&key);
+        }
+        if is_same {
+            self.report_zone(&key);
+        } else {
+            self.consider_zone(&key);
+        }
+    }
+
+    /// A DNSZone is gone: what is in it stays, and nobody is held up by it.
+    pub fn lose_zone(&mut self, key: &ZoneKey) {
+        let Some(entry) = self.zones.remove(key) else { return };
+        self.index.remove(key);
+        self.agenda.cancel(&Alarm::Scan(key.clone()));
+        if let (Some(builtin), Some(zone)) = (self.builtin_of(entry.provider.as_deref()), &entry.zone) {
+            builtin.retract(&zone.domain);
+        }
+        if let Some(provider) = entry.provider.clone() {
+            self.release_provider(&provider);
+            self.reconsider_zones_of(&provider);
+        }
+        let records: Vec<Key> = self
+            .records
+            .iter()
+            .filter(|(_, record)| record.places.iter().any(|(zone, _)| zone == key))
+            .map(|(key, _)| key.clone())
+            .collect();
+        for record in records {
+            if let Some(record) = self.records.get_mut(&record) {
+                record.places.retain(|(zone, _)| zone != key);
+                record.placed.remove(key);
+                record.states.remove(key);
+            }
+            self.consider_record(&record);
+        }
+    }
+
+    /// Finds out anew how a zone is to be worked on.
+    pub fn consider_zone(&mut self, key: &ZoneKey) {
+        if !self.is_synced() {
+            return;
+        }
+        let Some(entry) = self.zones.get(key) else { return };
+        let object = entry.object.clone();
+        let was_found = entry.was_found();
+        let placement = self.provider_of(&object);
+        let entry = match self.zones.get_mut(key) {
+            Some(entry) => entry,
+            None => return,
+        };
+        match placement {
+            Ok((provider, is_ours)) => {
+                entry.is_ours = is_ours;
+                entry.provider = Some(provider.clone());
+                match declare::zone(&object, &provider).and_then(|zone| declare::rules(&object).map(|_| zone))
+                {
+                    Ok(zone) => {
+                        entry.zone = Some(zone.clone());
+                        entry.trouble = None;
+                        self.index_zone(zone);
+                        self.open_zone(key);
+                    }
+                    Err(bad) => {
+                        self.trouble_zone(key, Verdict::new(Reason::InvalidValue, bad.to_string()), was_found)
+                    }
+                }
+            }
+            Err(verdict) => {
+                entry.is_ours = true;
+                let provider = entry.provider.clone().unwrap_or_default();
+                if entry.zone.is_none() {
+                    entry.zone = declare::zone(&object, &provider).ok();
+                }
+                self.trouble_zone(key, verdict, was_found);
+            }
+        }
+        self.release_zone(key);
+    }
+
+    /// Puts a zone among those that wishes can go to, and places anew what it may concern.
+    pub fn index_zone(&mut self, zone: Zone) {
+        let key = zone.key.clone();
+        let is_same = self.index.get(&key).is_some_and(|old| format!("{old:?}") == format!("{zone:?}"));
+        if is_same {
+            return;
+        }
+        self.index.insert(zone.clone());
+        self.reconsider_records(&zone);
+    }
+
+    /// Takes a zone away from those that wishes can go to.
+    fn unindex_zone(&mut self, key: &ZoneKey) {
+        if let Some(zone) = self.index.get(key).cloned() {
+            self.index.remove(key);
+            self.reconsider_records(&zone);
+        }
+    }
+
+    fn reconsider_records(&mut self, zone: &Zone) {
+        let concerns = |entry: &RecordEntry| {
+            let spec = &entry.object.spec;
+            !spec.zone_refs.is_empty()
+                || !zone.records_from.is_empty()
+                || entry.placed.contains_key(&zone.key)
+                || spec
+                    .name
+                    .as_deref()
+                    .is_some_and(|name| Name::parse(name).is_ok_and(|name| name.is_within(&zone.domain)))
+        };
+        let records: Vec<Key> =
+            self.records.iter().filter(|(_, entry)| concerns(entry)).map(|(key, _)| key.clone()).collect();
+        records.iter().for_each(|key| self.consider_record(key));
+    }
+
+    /// Notes why a zone can't be worked on, for itself and for all that wish something of it.
+    pub fn trouble_zone(&mut self, key: &ZoneKey, verdict: Verdict, keeps_place: bool) {
+        let Some(entry) = self.zones.get_mut(key) else { return };
+        entry.trouble = Some(verdict.clone());
+        if !keeps_place {
+            self.unindex_zone(key);
+        } else if let Some(zone) = entry.zone.clone() {
+            self.index_zone(zone);
+        }
+        // What takes a moment is not worth a word.
+        if verdict.reason != Reason::Pending {
+            self.tell_wishers(key, &verdict, None);
+            self.report_zone(key);
+        }
+    }
+
+    /// Tells everybody who wishes something of a zone why it can't be had now.
+    pub fn tell_wishers(&mut self, key: &ZoneKey, verdict: &Verdict, names: Option<&BTreeSet<Name>>) {
+        let Some(entry) = self.zones.get(key) else { return };
+        let mut wishers: BTreeSet<Key> = BTreeSet::new();
+        for (name, objects) in &entry.wishes {
+            if names.is_none_or(|names| names.contains(name)) {
+                wishers.extend(objects.keys().cloned());
+            }
+        }
+        let leavers: Vec<(Name, Key)> = entry.departing.iter().cloned().collect();
+        for wisher in wishers {
+            if let Some(record) = self.records.get_mut(&wisher) {
+                let records = record
+                    .states
+                    .get(key)
+                    .map(|state| state.records.clone())
+                    .unwrap_or_else(|| status::records_before(&record.object, key));
+                let state = PlaceState { verdict: verdict.clone(), records, drift: None };
+                record.states.insert(key.clone(), state);
+            }
+            self.report_record(&wisher);
+        }
+        for (name, leaver) in leavers {
+            self.note_left(key, name, &leaver, verdict.clone());
+            self.release_record(&leaver);
+        }
+    }
+
+    /// Says of a zone what there is to say, if that is new.
+    pub fn report_zone(&mut self, key: &ZoneKey) {
+        let Some(entry) = self.zones.get(key).filter(|entry| entry.is_ours) else { return };
+        let Some(verdict) = status::zone_verdict(entry) else { return };
+        let status = status::zone_status(entry, &verdict);
+        let Some(entry) = self.zones.get_mut(key) else { return };
+        let object = entry.object.clone();
+        let reporting = (&self.writer, &self.teller);
+        if !entry.desk.report(reporting, (&*object, object.status.as_ref()), verdict, &status) {
+            for waiting in entry.entering.drain(..) {
+                // Whoever waited may be gone.
+                let _ = waiting.send(());
+            }
+        }
+    }
+
+    /// Our own write of a zone is over.
+    pub fn zone_written(&mut self, key: &ZoneKey, written: Option<DNSZone>) {
+        let Some(entry) = self.zones.get_mut(key) else { return };
+        entry.desk.writing = Writing::Idle;
+        match written {
+            Some(object) => {
+                if is_newer(&object, &*entry.object) {
+                    entry.object = Arc::new(object);
+                }
+                self.report_zone(key);
+            }
+            None => {
+                // Whoever waits for the guard's memory must not send now.
+                entry.entering.clear();
+                self.agenda.by(Instant::now() + REWRITE, Alarm::Report(key.clone()));
+            }
+        }
+    }
+
+    /// Writes down what the guard must not forget; whoever waits goes on when it is written.
+    pub fn enter(&mut self, entry: Entry) {
+        let Some(zone) = self.zones.get_mut(&entry.zone) else { return };
+        let begun = status::time_of(entry.begun);
+        let window = entry.window;
+        zone.guard.window_start = Some(begun);
+        zone.guard.owned_at_start = window.owned_at_start as u32;
+        zone.guard.deletes = window.deletes as u32;
+        zone.guard.updates = window.updates as u32;
+        zone.guard.prunes = window.prunes as u32;
+        if let Some(used) = entry.used {
+            zone.guard.used_approvals.push(used);
+            let excess = zone.guard.used_approvals.len().saturating_sub(MOST_APPROVALS);
+            zone.guard.used_approvals.drain(..excess);
+        }
+        zone.entering.push(entry.written);
+        let key = entry.zone;
+        self.report_zone(&key);
+    }
+
+    /// Keeps, or sets, the finalizer of a zone that something depends on; lets go one that nothing does.
+    pub fn release_zone(&mut self, key: &ZoneKey) {
+        let Some(entry) = self.zones.get(key).filter(|entry| entry.is_ours) else { return };
+        let is_needed = !entry.wishes.is_empty() || !entry.departing.is_empty();
+        let is_released = status::is_released(&*entry.object);
+        if entry.is_leaving() && entry.has_finalizer() && (!is_needed || is_released) {
+            self.writer.remove_finalizer(&*entry.object, ZONE_FINALIZER);
+        } else if !entry.is_leaving() && !entry.has_finalizer() && is_needed && entry.is_surveyed() {
+            self.writer.add_finalizer(&*entry.object, ZONE_FINALIZER);
+        }
+    }
+
+    /// Whether a zone's policy never deletes.
+    pub fn never_deletes(&self, key: &ZoneKey) -> bool {
+        self.zones.get(key).is_some_and(|entry| entry.object.spec.policy != Policy::Sync)
+    }
+}
+
+/// A provider's error as a verdict.
+pub fn verdict(error: &ProviderError) -> Verdict {
+    Verdict::new(error.reason().parse().unwrap_or(Reason::ProviderUnavailable), error.to_string())
+}
+
+/// How long to wait after trouble.
+pub fn retry_after(error: &ProviderError, failures: u32) -> Duration {
+    match error.retry() {
+        Retry::After(after) => after.max(FIRST_RETRY),
+        Retry::Backoff | Retry::Never => {
+            (FIRST_RETRY * 2_u32.pow(failures.saturating_sub(1).min(6))).min(LONGEST_RETRY)
+        }
+    }
+}
