@@ -116,7 +116,7 @@ impl Zone {
             known: &Known::Nothing,
             rules: &Rules::default(),
             capabilities: &self.capabilities,
-            evidence: &Evidence::Complete,
+            evidence: &Evidence::complete(),
             settled: &Settled::default(),
         };
         let begun = Instant::now();

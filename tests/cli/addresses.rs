@@ -1,5 +1,7 @@
 //! AddressSources: what they ask, what they refuse, and what happens when nobody answers.
 
+use std::time::{Duration, Instant};
+
 use serde_json::{Value, json};
 
 use crate::support::{
@@ -207,4 +209,55 @@ async fn static_and_http_exclude_each_other() {
         .says("set either static or http");
     planned(json!({"static": ["not an address"]}), &[]).await.exits(1).says("spec.static");
     planned(json!({"static": []}), &[]).await.exits(1);
+}
+
+#[tokio::test]
+async fn an_address_that_is_nobodys_is_no_answer() {
+    let web = Web::saying("").await;
+    for answer in
+        ["0.0.0.0", "0.1.2.3", "127.0.0.1", "127.9.9.9", "169.254.1.1", "224.0.0.1", "255.255.255.255"]
+    {
+        web.answer(Answer::Text(200, answer.into()));
+        unknown(planned(json!({"http": [{"url": web.url()}]}), &LOOPBACK).await).says("nobody could reach");
+    }
+    for answer in ["::", "::1", "fe80::1", "ff02::1", "::ffff:127.0.0.1"] {
+        web.answer(Answer::Text(200, answer.into()));
+        let source = json!({"http": [{"url": web.url()}], "families": ["IPv6"]});
+        unknown(planned(source, &LOOPBACK).await).says("nobody could reach");
+    }
+    let second = Web::saying("10.1.2.3").await;
+    web.answer(Answer::Text(200, "0.0.0.0".into()));
+    assert_eq!(
+        found(json!({"http": [{"url": web.url()}, {"url": second.url()}]})).await,
+        json!(["10.1.2.3"]),
+        "the next is asked, and private addresses are taken"
+    );
+}
+
+#[tokio::test]
+async fn a_static_address_may_be_any_but_nobodys() {
+    assert_eq!(
+        found(json!({"static": ["127.0.0.1", "169.254.1.1"]})).await,
+        json!(["127.0.0.1", "169.254.1.1"])
+    );
+    unknown(planned(json!({"static": ["0.0.0.0"]}), &[]).await).says("0.0.0.0 is nobody's address");
+}
+
+#[tokio::test]
+async fn silent_sources_are_waited_for_together() {
+    let folder = Folder::new();
+    let silent = Web::start(Answer::Silence).await;
+    let sources = (0..4).map(|n| address_source(&format!("s{n}"), json!({"http": [{"url": silent.url()}]})));
+    let wishes = (0..4).map(|n| {
+        records(&format!("n{n}.example.test"), "A", &[])
+            .without("values")
+            .with("valuesFrom", json!([{"addressSourceRef": {"name": format!("s{n}")}}]))
+    });
+    let objects: Vec<Manifest> =
+        [builtin(), zone("example.test")].into_iter().chain(sources).chain(wishes).collect();
+    folder.put("all.yaml", &objects);
+    let begun = Instant::now();
+    let run = zonekeeper(["plan", "-f", folder.arg()]).args(&LOOPBACK).run().await.exits(1);
+    assert_eq!(run.stdout.matches("did not answer within 10 s").count(), 4, "{run}");
+    assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
 }

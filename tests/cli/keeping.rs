@@ -80,6 +80,7 @@ async fn mass_deletes_are_held_and_said_once() {
     until("six records", || up.said(), async || lab.contents().len() == 6).await;
     lab.want(&hosts(1));
     up.says("HELD").await;
+    up.says("5 of 6 owned sets would be deleted within the window").await;
     let requests = lab.sim.requests();
     until("three more scans", || up.said(), async || lab.sim.requests() > requests + 3).await;
     assert_eq!(lab.contents().len(), 6);

@@ -12,6 +12,7 @@ mod export;
 mod grants;
 mod guard;
 mod hashes;
+mod hostile;
 mod keeping;
 mod lifecycle;
 mod markers;

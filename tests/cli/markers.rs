@@ -17,14 +17,6 @@ fn marker(comment: &str) -> Vec<String> {
     word.split(':').map(str::to_owned).collect()
 }
 
-async fn with_txt(registry: Value) -> Lab {
-    let lab = Lab::start().await;
-    let mut merged = json!({"type": "TXT", "ownerID": "folder"});
-    merged.as_object_mut().expect("an object").extend(registry.as_object().expect("an object").clone());
-    lab.folder.put("provider.yaml", &[lab.provider().with("registry", merged)]);
-    lab
-}
-
 #[tokio::test]
 async fn markers_are_unsigned_without_a_key_and_signed_with_one() {
     let lab = Lab::start().await;
@@ -121,7 +113,7 @@ async fn the_users_comment_is_kept_set_cleared_and_cut() {
 
 #[tokio::test]
 async fn txt_markers_are_external_dns_own() {
-    let lab = with_txt(json!({})).await;
+    let lab = Lab::with_txt(json!({})).await;
     lab.applied(&[www("192.0.2.1")]).await;
     assert_eq!(
         lab.contents(),
@@ -139,7 +131,7 @@ async fn txt_markers_are_external_dns_own() {
 
 #[tokio::test]
 async fn txt_markers_follow_prefix_and_wildcard_replacement() {
-    let lab = with_txt(json!({"txt": {"prefix": "own-", "wildcardReplacement": "any"}})).await;
+    let lab = Lab::with_txt(json!({"txt": {"prefix": "own-", "wildcardReplacement": "any"}})).await;
     lab.applied(&[www("192.0.2.1"), records("*.example.com", "A", &["192.0.2.3"])]).await;
     let names: Vec<String> =
         lab.contents().iter().map(|line| line.split(' ').next().expect("a name").to_owned()).collect();
@@ -150,7 +142,7 @@ async fn txt_markers_follow_prefix_and_wildcard_replacement() {
 
 #[tokio::test]
 async fn txt_markers_may_be_encrypted() {
-    let lab = with_txt(json!({"txt": {"encryptionKeySecretRef": {"name": "encryption"}}})).await;
+    let lab = Lab::with_txt(json!({"txt": {"encryptionKeySecretRef": {"name": "encryption"}}})).await;
     lab.want(&[www("192.0.2.1")]);
     lab.plan().await.exits(1).says("spec.registry.txt.encryptionKeySecretRef");
     assert_eq!(lab.sim.requests(), 0);
@@ -170,7 +162,7 @@ async fn txt_markers_may_be_encrypted() {
 
 #[tokio::test]
 async fn signed_txt_markers_need_a_key() {
-    let lab = with_txt(json!({"txt": {"signed": true}})).await;
+    let lab = Lab::with_txt(json!({"txt": {"signed": true}})).await;
     lab.want(&[www("192.0.2.1")]);
     lab.plan().await.exits(1).says("spec.registry.txt.signed").says("--marker-key-file");
     assert_eq!(lab.sim.requests(), 0);
@@ -181,7 +173,7 @@ async fn signed_txt_markers_need_a_key() {
 
 #[tokio::test]
 async fn taking_over_from_external_dns_writes_markers_only() {
-    let lab = with_txt(json!({"takeOverFrom": ["their-id"]})).await;
+    let lab = Lab::with_txt(json!({"takeOverFrom": ["their-id"]})).await;
     let heritage = |name: &str| {
         format!(
             "\"heritage=external-dns,external-dns/owner=their-id,external-dns/resource=ingress/shop/{name}\""
@@ -207,7 +199,7 @@ async fn taking_over_from_external_dns_writes_markers_only() {
 
 #[tokio::test]
 async fn records_of_an_external_dns_that_is_not_taken_over_stay_its_own() {
-    let lab = with_txt(json!({})).await;
+    let lab = Lab::with_txt(json!({})).await;
     lab.seed("A", "www", "192.0.2.1");
     lab.seed(
         "TXT",
@@ -222,7 +214,7 @@ async fn records_of_an_external_dns_that_is_not_taken_over_stay_its_own() {
 
 #[tokio::test]
 async fn names_and_texts_of_markers_are_reserved() {
-    let lab = with_txt(json!({})).await;
+    let lab = Lab::with_txt(json!({})).await;
     let forged = "heritage=external-dns,external-dns/owner=folder";
     lab.want(&[records("x.example.com", "TXT", &[forged]), www("192.0.2.1")]);
     lab.apply().await.exits(1).says("ReservedName");

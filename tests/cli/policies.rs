@@ -109,3 +109,14 @@ async fn names_outside_the_zones_limits_are_not_allowed() {
     assert_eq!(run.stdout.matches("NotAllowed").count(), 2, "{run}");
     assert_eq!(lab.contents(), ["www.apps.example.com A 192.0.2.1"]);
 }
+
+#[tokio::test]
+async fn a_single_run_takes_drift_for_a_change_of_the_manifest() {
+    let lab = Lab::start().await;
+    lab.declare(zone("example.com").with("drift", "Report"));
+    lab.applied(&[records("www.example.com", "A", &["192.0.2.1"])]).await;
+    let id = lab.records("www.example.com", "A")[0]["id"].as_str().expect("an id").to_owned();
+    lab.sim.edit(&lab.zone, &id, json!({"content": "192.0.2.66"}));
+    lab.apply().await.exits(0);
+    assert_eq!(lab.values("www.example.com", "A"), ["192.0.2.1"]);
+}

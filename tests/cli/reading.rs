@@ -167,3 +167,24 @@ async fn links_as_a_mounted_config_map_has_them_are_followed() {
     lab.apply().await.exits(0);
     assert_eq!(lab.contents().len(), 1);
 }
+
+#[tokio::test]
+async fn endings_in_upper_case_are_read_too() {
+    let lab = Lab::start().await;
+    for file in ["a.YAML", "b.Yml", "c.JSON"] {
+        let host = file.split('.').next().expect("a host");
+        lab.folder.put(file, &[records(&format!("{host}.example.com"), "A", &["192.0.2.1"])]);
+    }
+    let expected = ["a", "b", "c"].map(|host| format!("Create {host}.example.com A"));
+    assert_eq!(changes(&lab.plan_json().await), expected);
+}
+
+#[tokio::test]
+async fn a_pipe_is_named_and_not_waited_for() {
+    let lab = Lab::start().await;
+    let pipe = lab.folder.path().join("pipe.yaml");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo runs");
+    assert!(made.success());
+    lab.plan().await.exits(1).says("pipe.yaml").says("not a regular file");
+    assert_eq!(lab.sim.requests(), 0);
+}

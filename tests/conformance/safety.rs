@@ -1,6 +1,6 @@
 //! What is held, what is reverted, and what is left alone.
 
-use zonekeeper::zone::{Order, Pass, Waiting};
+use zonekeeper::zone::{NoLedger, Order, Pass, Waiting};
 use zonekeeper_kernel::{
     guard::{Approval, HeldFor, Limits},
     plan::{Evidence, Operation, Scope},
@@ -145,6 +145,7 @@ pub async fn without_evidence_nothing_is_deleted(ground: &mut Ground) {
             approval: &Approval::None,
             waiting: Waiting::Never,
             progress: &|_| {},
+            ledger: &NoLedger,
         })
         .await
         .expect("a pass");

@@ -1,5 +1,9 @@
-//! What all tests over the whole share: wishes that read as prose, and a zone on every provider.
+//! What all tests over the whole share: wishes that read as prose, a zone on every provider, manifests, the binary,
+//! a web server.
 
+pub mod binary;
+pub mod manifest;
 pub mod outside;
 pub mod stage;
+pub mod web;
 pub mod wish;

@@ -5,10 +5,9 @@ use std::{sync::Arc, time::Duration};
 use cloudflare_sim::{Config, Plan as SimPlan, Sim, TokenGrant};
 use secrecy::SecretString;
 use serde_json::Value;
-use zonekeeper::zone::{Order, Pass, Settings, Waiting, ZoneWorker};
+use zonekeeper::zone::{NoLedger, Order, Pass, Settings, Waiting, ZoneWorker};
 use zonekeeper_kernel::{
     capability::Capabilities,
-    claim::Known,
     guard::{Approval, Limits},
     holder::OwnerId,
     marker::{Form, Registry, comment::CommentForm, key::MarkerKeys, txt::TxtForm},
@@ -185,7 +184,7 @@ impl Stage {
         waiting: Waiting,
     ) -> Result<Pass, ProviderError> {
         let desired = desired(&domain(), self.worker.capabilities(), wishes);
-        let evidence = &Evidence::Complete;
+        let evidence = &Evidence::complete();
         self.worker
             .pass(&Order {
                 desired: &desired,
@@ -194,6 +193,7 @@ impl Stage {
                 approval,
                 waiting,
                 progress: &|_| {},
+                ledger: &NoLedger,
             })
             .await
     }
@@ -223,6 +223,6 @@ fn settings(registry: &Registry, marks: Marks, rules: &Rules, limits: Option<Lim
         rules: rules.clone(),
         limits,
         window: Duration::from_secs(600),
-        known: if marks == Marks::None { Known::Everything } else { Known::Nothing },
+        is_all_ours: marks == Marks::None,
     }
 }

@@ -1,15 +1,9 @@
-//! The real binary, built once, run as a user would run it.
+//! The real binary, run as a user would run it.
 
-use std::{
-    ffi::OsString,
-    fmt,
-    path::{Path, PathBuf},
-    process::{Command, Stdio},
-    sync::OnceLock,
-    time::Duration,
-};
+use std::{ffi::OsString, fmt, process::Stdio, time::Duration};
 
 use serde_json::Value;
+pub use zonekeeper_tests::binary::binary;
 
 /// Longer than any command here may take.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -30,26 +24,6 @@ pub struct Run {
 /// A call of the binary.
 pub fn zonekeeper<const N: usize>(arguments: [&str; N]) -> Call {
     Call { arguments: arguments.iter().map(Into::into).collect(), environment: Vec::new() }
-}
-
-/// Where the binary lies; built on the first call, so that `cargo test` alone suffices.
-pub fn binary() -> &'static Path {
-    static BINARY: OnceLock<PathBuf> = OnceLock::new();
-    BINARY.get_or_init(|| {
-        let test = std::env::current_exe().expect("the test's own path");
-        let folder = test.parent().and_then(Path::parent).expect("target/debug/deps");
-        let target = folder.parent().expect("target");
-        let mut build = Command::new(env!("CARGO"));
-        build
-            .args(["build", "--quiet", "--package", "zonekeeper", "--bin", "zonekeeper", "--target-dir"])
-            .arg(target);
-        if folder.ends_with("release") {
-            build.arg("--release");
-        }
-        let built = build.current_dir(env!("CARGO_MANIFEST_DIR")).status().expect("cargo runs");
-        assert!(built.success(), "zonekeeper does not build");
-        folder.join("zonekeeper")
-    })
 }
 
 impl Call {

@@ -33,6 +33,19 @@ impl Lab {
         lab
     }
 
+    /// Ownership is remembered in TXT records, with these further settings of the registry.
+    pub async fn with_txt(registry: Value) -> Self {
+        let lab = Self::start().await;
+        lab.remember_in_txt(registry);
+        lab
+    }
+
+    pub fn remember_in_txt(&self, registry: Value) {
+        let mut merged = json!({"type": "TXT", "ownerID": "folder"});
+        merged.as_object_mut().expect("an object").extend(registry.as_object().expect("an object").clone());
+        self.folder.put("provider.yaml", &[self.provider().with("registry", merged)]);
+    }
+
     pub fn provider(&self) -> Manifest {
         provider(&self.sim.base_url())
     }

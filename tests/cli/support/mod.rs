@@ -4,8 +4,8 @@ pub mod binary;
 pub mod lab;
 pub mod manifest;
 pub mod up;
-pub mod web;
 
 pub use binary::{Run, zonekeeper};
 pub use lab::Lab;
 pub use manifest::{Folder, Manifest, address_source, builtin, namespace, provider, records, secret, zone};
+pub use zonekeeper_tests::web;

@@ -1,0 +1,155 @@
+//! What others change in the zone: undone, or reported, within the interval.
+
+use std::time::{Duration, Instant};
+
+use cloudflare_sim::{Action, Fault, Match, Scope};
+use control_plane::eventually;
+use serde_json::json;
+
+use crate::support::{Lab, condition};
+
+/// The zone's interval in these tests, and how long after it drift may last.
+const INTERVAL: Duration = Duration::from_secs(1);
+const GRACE: Duration = Duration::from_secs(2);
+
+async fn scanning(name: &str) -> Lab<'static> {
+    let lab = Lab::ready_to_run(name).await;
+    lab.apply(&lab.dns_zone().with("interval", "1s")).await;
+    lab.run();
+    lab
+}
+
+/// Edits a record from outside and waits until it is as before.
+async fn reverted(lab: &Lab<'_>, name: &str, rtype: &str, patch: serde_json::Value) {
+    let before = lab.record(name, rtype);
+    let id = before["id"].as_str().expect("an id");
+    let begun = Instant::now();
+    lab.sim.edit(&lab.zone, id, patch.clone());
+    let relevant = |record: &serde_json::Value| {
+        let fields = ["id", "content", "ttl", "proxied", "comment", "priority", "data", "tags", "settings"];
+        fields.map(|field| record[field].clone())
+    };
+    eventually(&format!("{patch} is undone"), INTERVAL + GRACE, async || {
+        let now = lab.record(name, rtype);
+        if relevant(&now) == relevant(&before) { Ok(()) } else { Err(now) }
+    })
+    .await;
+    assert!(begun.elapsed() < INTERVAL + GRACE);
+}
+
+#[tokio::test]
+async fn case_15_and_k4_an_edit_of_any_field_is_reverted_within_the_interval() {
+    let lab = scanning("revert").await;
+    let cloudflare = json!({"comment": "ours", "tags": ["team:web"]});
+    lab.ready(&lab.a("www", "192.0.2.1").with("ttl", 300).with("cloudflare", cloudflare)).await;
+    lab.ready(&lab.records("mx", "MX", &["10 mail.example.net."])).await;
+    lab.ready(&lab.records("_sip._tcp", "SRV", &["1 2 5060 sip.example.net."])).await;
+    reverted(&lab, "www", "A", json!({"content": "192.0.2.66"})).await;
+    reverted(&lab, "www", "A", json!({"ttl": 600})).await;
+    reverted(&lab, "www", "A", json!({"proxied": true, "ttl": 1})).await;
+    reverted(&lab, "www", "A", json!({"tags": ["team:other"]})).await;
+    reverted(&lab, "mx", "MX", json!({"priority": 20})).await;
+    let data = json!({"priority": 9, "weight": 9, "port": 9, "target": "other.example.net"});
+    reverted(&lab, "_sip._tcp", "SRV", json!({"data": data})).await;
+    // The comment, with our marker and without it; content and marker at once.
+    let marked = lab.record("www", "A")["comment"].as_str().expect("a comment").replace("ours", "theirs");
+    reverted(&lab, "www", "A", json!({"comment": marked})).await;
+    reverted(&lab, "www", "A", json!({"comment": ""})).await;
+    reverted(&lab, "www", "A", json!({"comment": "wiped", "content": "192.0.2.77"})).await;
+    lab.wait_ready("RecordSet", "www").await;
+}
+
+#[tokio::test]
+async fn k5_and_k6_drift_is_told_with_field_live_and_desired_value() {
+    let lab = scanning("told").await;
+    lab.ready(&lab.a("www", "192.0.2.1").with("ttl", 300)).await;
+    reverted(&lab, "www", "A", json!({"content": "192.0.2.66", "ttl": 600})).await;
+    // K5: ours says DriftReverted where the kopf operator says DriftDetected, then RecordSynced.
+    let message = lab.wait_condition("RecordSet", "www", "DriftDetected", "False", "DriftReverted").await;
+    for word in ["values", "192.0.2.66", "192.0.2.1", "ttl", "600", "300"] {
+        assert!(message.contains(word), "{word}: {message}");
+    }
+    let events = eventually("an Event", GRACE, async || {
+        let events = lab.events("RecordSet", "www").await;
+        let reverts: Vec<_> = events.iter().filter(|event| event.reason == "DriftReverted").cloned().collect();
+        if reverts.is_empty() { Err(events) } else { Ok(reverts) }
+    })
+    .await;
+    assert_eq!(events.len(), 1);
+    assert!(events[0].note.contains("192.0.2.66") && events[0].note.contains("192.0.2.1"), "{events:?}");
+    assert_eq!(condition(&lab.wait_ready("RecordSet", "www").await, "Ready").reason, "Programmed");
+}
+
+#[tokio::test]
+async fn case_47_a_deleted_record_is_created_again_within_the_interval() {
+    let lab = scanning("recreate").await;
+    lab.ready(&lab.a("www", "192.0.2.1")).await;
+    let id = lab.id_of("www", "A");
+    lab.sim.remove(&lab.zone, &id);
+    eventually("it is there again", INTERVAL + GRACE, async || {
+        let contents = lab.contents();
+        if contents == ["www A 192.0.2.1"] { Ok(()) } else { Err(contents) }
+    })
+    .await;
+    // Status follows: the id is another.
+    let new = lab.id_of("www", "A");
+    assert_ne!(new, id);
+    lab.wait("RecordSet", "www", "the new id", |object| object["status"]["zones"][0]["records"][0]["id"] == *new).await;
+    let message = lab.wait_condition("RecordSet", "www", "DriftDetected", "False", "DriftReverted").await;
+    assert!(message.contains("live none") && message.contains("192.0.2.1"), "{message}");
+}
+
+#[tokio::test]
+async fn a_foreign_record_of_the_same_name_stays_beside_ours() {
+    let lab = scanning("beside").await;
+    lab.ready(&lab.a("www", "192.0.2.1")).await;
+    let mark = lab.mark();
+    lab.seed("www", "A", "192.0.2.66");
+    lab.scan().await;
+    lab.scan().await;
+    assert_eq!(lab.changes_since(mark), [""; 0]);
+    assert_eq!(lab.contents(), ["www A 192.0.2.1", "www A 192.0.2.66"]);
+    // It goes on being untouched when ours goes.
+    lab.delete("RecordSet", "www").await;
+    lab.wait_gone("RecordSet", "www").await;
+    assert_eq!(lab.contents(), ["www A 192.0.2.66"]);
+}
+
+#[tokio::test]
+async fn case_48_a_refused_read_keeps_the_binding_and_creates_nothing() {
+    let lab = scanning("refused-read").await;
+    let before = lab.ready(&lab.a("www", "192.0.2.1")).await;
+    let mark = lab.mark();
+    let reads = Match { scope: Scope::Reads, path_contains: Some("/dns_records".into()), ..Match::default() };
+    lab.sim.faults(vec![Fault::new(reads, Action::Json(403))]);
+    lab.wait("DNSZone", "zone", "not Ready", |object| condition(object, "Ready").is("False")).await;
+    let after = lab.wait("RecordSet", "www", "not Ready", |object| condition(object, "Ready").is("False")).await;
+    assert_eq!(after["status"]["zones"], before["status"]["zones"]);
+    assert_eq!(lab.changes_since(mark), [""; 0]);
+    lab.sim.faults(Vec::new());
+    lab.wait_ready("RecordSet", "www").await;
+    lab.wait_ready("DNSZone", "zone").await;
+    assert_eq!(lab.changes_since(mark), [""; 0]);
+}
+
+#[tokio::test]
+async fn reported_drift_is_left_alone_until_somebody_edits_the_object() {
+    let lab = Lab::ready_to_run("report").await;
+    lab.apply(&lab.dns_zone().with("drift", "Report")).await;
+    lab.run();
+    lab.ready(&lab.a("www", "192.0.2.1").with("ttl", 300)).await;
+    lab.ready(&lab.a("other", "192.0.2.1")).await;
+    let mark = lab.mark();
+    lab.sim.edit(&lab.zone, &lab.id_of("www", "A"), json!({"content": "192.0.2.66"}));
+    lab.scan().await;
+    let message = lab.wait_condition("RecordSet", "www", "DriftDetected", "True", "DriftDetected").await;
+    assert!(message.contains("192.0.2.66") && message.contains("192.0.2.1"), "{message}");
+    lab.wait_reason("RecordSet", "www", "DriftDetected").await;
+    lab.wait_condition("DNSZone", "zone", "DriftDetected", "True", "DriftDetected").await;
+    lab.scan().await;
+    assert_eq!(lab.changes_since(mark), [""; 0]);
+    lab.wait_ready("RecordSet", "other").await;
+    lab.ready(&lab.a("www", "192.0.2.2").with("ttl", 300)).await;
+    assert_eq!(lab.record("www", "A")["content"], "192.0.2.2");
+    lab.wait_condition("DNSZone", "zone", "DriftDetected", "False", "Programmed").await;
+}

@@ -1,0 +1,67 @@
+//! The operator as a process.
+
+use std::{
+    fs::{self, File, OpenOptions},
+    net::{Ipv4Addr, TcpListener},
+    path::{Path, PathBuf},
+    process::Stdio,
+};
+
+use tokio::process::{Child, Command};
+use zonekeeper_tests::binary::binary;
+
+/// Ends when this is dropped, and with the thread of its test.
+pub struct Operator {
+    child: Child,
+    port: u16,
+}
+
+impl Operator {
+    /// Starts `zonekeeper run`; what it prints is added to the log.
+    pub fn start(kubeconfig: &Path, arguments: &[String], level: &str, log: &Path) -> Self {
+        let port = free_port();
+        let file: File = OpenOptions::new().create(true).append(true).open(log).expect("a log");
+        let child = Command::new("setpriv")
+            .args(["--pdeathsig", "KILL", "--"])
+            .arg(binary())
+            .args(["run", "--kubeconfig"])
+            .arg(kubeconfig)
+            .args(["--listen", &format!("127.0.0.1:{port}")])
+            .args(arguments)
+            .env_remove("POD_NAME")
+            .env("RUST_LOG", level)
+            .stdin(Stdio::null())
+            .stdout(file.try_clone().expect("a log"))
+            .stderr(file)
+            .kill_on_drop(true)
+            .spawn()
+            .expect("the operator starts");
+        Self { child, port }
+    }
+
+    /// Ends it at once.
+    pub async fn kill(mut self) {
+        self.child.kill().await.expect("it runs");
+    }
+
+    /// What it serves under a path.
+    pub async fn serves(&self, path: &str) -> reqwest::Result<String> {
+        let url = format!("http://127.0.0.1:{}{path}", self.port);
+        reqwest::get(url).await?.error_for_status()?.text().await
+    }
+}
+
+/// Where a lab's log goes.
+pub fn log_of(lab: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("apiserver");
+    fs::create_dir_all(&folder).expect("a folder");
+    let log = folder.join(format!("{lab}.log"));
+    // What an earlier run left; there may be nothing.
+    let _ = fs::remove_file(&log);
+    log
+}
+
+fn free_port() -> u16 {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
+    listener.local_addr().expect("an address").port()
+}

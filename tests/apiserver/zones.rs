@@ -1,0 +1,223 @@
+//! DNSZones: found at their provider, chosen by name, and only one for each.
+
+use cloudflare_sim::{Config, Plan, Sim, TokenGrant};
+use serde_json::{Value, json};
+
+use crate::support::{Lab, Manifest, condition};
+
+#[tokio::test]
+async fn case_07_a_record_that_names_a_zone_of_another_domain_is_refused_without_a_call() {
+    let lab = Lab::new("other-zone").await;
+    lab.wait_ready("DNSZone", "zone").await;
+    let requests = lab.sim.requests();
+    let stray = lab.a("www", "192.0.2.1").with("name", "www.example.net").with("zoneRefs", json!([{"name": "zone"}]));
+    let message = lab.not_ready(&stray, "NoMatchingZone").await;
+    assert!(message.contains("www.example.net") && message.contains(&lab.domain), "{message}");
+    let missing = lab.a("two", "192.0.2.1").with("zoneRefs", json!([{"name": "missing"}]));
+    let message = lab.not_ready(&missing, "RefNotFound").await;
+    assert!(message.contains("missing"), "{message}");
+    assert_eq!(lab.sim.requests(), requests);
+}
+
+#[tokio::test]
+async fn case_08_a_zone_that_cloudflare_does_not_have_recovers_when_it_does() {
+    let lab = Lab::new("unknown-zone").await;
+    let domain = format!("later.{}", lab.domain);
+    let message = lab.not_ready(&lab.zone_of(&domain).named("later"), "ZoneNotFound").await;
+    assert!(message.contains(&domain), "{message}");
+    // Only zones that exist are candidates: the shorter one takes it.
+    lab.ready(&lab.a("www.later", "192.0.2.1")).await;
+    // Case 13: who names it waits, and says why.
+    let named = lab.a("two.later", "192.0.2.2").named("two").with("zoneRefs", json!([{"name": "later"}]));
+    let message = lab.not_ready(&named, "ZoneNotFound").await;
+    assert!(message.contains("later"), "{message}");
+    let id = lab.sim.zone(&domain, Plan::Free);
+    lab.wait_ready("DNSZone", "later").await;
+    lab.wait_ready("RecordSet", "two").await;
+    assert_eq!(lab.sim.records(&id).len(), 1);
+    // What was there stays where it is: it never moves to a newer, longer zone by itself.
+    lab.scan().await;
+    assert_eq!(lab.contents(), ["www.later A 192.0.2.1"]);
+}
+
+#[tokio::test]
+async fn case_09_status_has_the_zones_id_and_name_servers() {
+    let lab = Lab::new("zone-id").await;
+    let zone = lab.wait_ready("DNSZone", "zone").await;
+    assert_eq!(zone["status"]["zoneID"], lab.zone);
+    assert_eq!(zone["status"]["provider"], lab.home.name());
+    assert!(!zone["status"]["nameServers"].as_array().expect("name servers").is_empty());
+    assert_eq!(zone["status"]["records"], json!({"desired": 0, "live": 0, "owned": 0, "foreign": 0, "orphaned": 0}));
+    // Pinned by id; and by one that is another zone's.
+    let pinned = lab.zone_of(&lab.domain).named("pinned").with("zoneID", "00000000000000000000000000000000");
+    lab.apply(&pinned).await;
+    lab.wait("DNSZone", "pinned", "not Ready", |object| condition(object, "Ready").is("False")).await;
+}
+
+#[tokio::test]
+async fn case_10_the_longest_domain_wins_on_label_boundaries() {
+    let lab = Lab::new("longest").await;
+    let domain = format!("tst.{}", lab.domain);
+    let id = lab.sim.zone(&domain, Plan::Free);
+    lab.ready(&lab.zone_of(&domain).named("tst")).await;
+    lab.ready(&lab.a("a.tst", "192.0.2.1")).await;
+    lab.ready(&lab.a("atst", "192.0.2.2")).await;
+    lab.ready(&lab.a("tst", "192.0.2.3").named("apex")).await;
+    assert_eq!(lab.contents(), ["atst A 192.0.2.2"]);
+    assert_eq!(lab.sim.records(&id).len(), 2);
+}
+
+#[tokio::test]
+async fn case_12_without_a_matching_zone_there_is_no_call() {
+    let lab = Lab::new("no-zone").await;
+    lab.wait_ready("DNSZone", "zone").await;
+    let requests = lab.sim.requests();
+    let stray = lab.a("www", "192.0.2.1").with("name", format!("www.{}.example.org", lab.home.name()));
+    let message = lab.not_ready(&stray, "NoMatchingZone").await;
+    assert!(message.contains("www.") && message.contains("create one"), "{message}");
+    let relative = lab.a("www", "192.0.2.1").named("relative").without("name").with("relativeName", "www");
+    lab.not_ready(&relative, "NoMatchingZone").await;
+    assert_eq!(lab.sim.requests(), requests);
+    // The zone that comes heals it.
+    lab.sim.zone(&format!("{}.example.org", lab.home.name()), Plan::Free);
+    lab.ready(&lab.zone_of(&format!("{}.example.org", lab.home.name())).named("org")).await;
+    lab.wait_ready("RecordSet", "www").await;
+}
+
+#[tokio::test]
+async fn of_two_dns_zones_for_one_zone_the_older_works_and_the_younger_takes_over() {
+    let lab = Lab::new("duplicate").await;
+    lab.wait_ready("DNSZone", "zone").await;
+    let message = lab.not_ready(&lab.dns_zone().named("second"), "DuplicateZone").await;
+    assert!(message.contains(&format!("{}/zone", lab.home.name())), "{message}");
+    lab.ready(&lab.a("www", "192.0.2.1")).await;
+    let object = lab.get("RecordSet", "www").await.expect("it is there");
+    assert_eq!(object["status"]["zones"][0]["name"], "zone");
+    let pinned = lab.dns_zone().named("pinned").with("zoneID", lab.zone.clone());
+    lab.not_ready(&pinned, "DuplicateZone").await;
+    lab.delete("DNSZone", "pinned").await;
+    lab.wait_gone("DNSZone", "pinned").await;
+    lab.annotate("DNSZone", "zone", "zonekeeper.dev/release", "true").await;
+    lab.delete("DNSZone", "zone").await;
+    lab.wait_gone("DNSZone", "zone").await;
+    lab.wait_ready("DNSZone", "second").await;
+    let object = lab.wait("RecordSet", "www", "in the other zone", |object| {
+        object["status"]["zones"][0]["name"] == "second" && condition(object, "Ready").is("True")
+    });
+    object.await;
+    assert_eq!(lab.contents(), ["www A 192.0.2.1"]);
+}
+
+/// A second provider of the lab, with its own simulator that has the same domain.
+async fn second_provider(lab: &Lab<'_>) -> (Sim, String, Manifest) {
+    let sim = Sim::start(Config::unlimited()).await.expect("the simulator starts");
+    let id = sim.zone(&lab.domain, Plan::Free);
+    lab.put_secret("second", &[("apiToken", &sim.token(TokenGrant::full()))]).await;
+    let name = format!("{}-second", lab.home.name());
+    let provider = lab.provider().named(&name).with("cloudflare.baseURL", sim.base_url());
+    lab.ready(&provider.with("cloudflare.apiTokenSecretRef.name", "second")).await;
+    let zone = lab.dns_zone().named("second").with("providerRef", json!({"name": name}));
+    (sim, id, zone)
+}
+
+#[tokio::test]
+async fn two_zones_of_one_domain_are_ambiguous_until_somebody_says_which() {
+    let lab = Lab::new("ambiguous").await;
+    lab.wait_ready("DNSZone", "zone").await;
+    let (sim, id, zone) = second_provider(&lab).await;
+    lab.ready(&zone).await;
+    let message = lab.not_ready(&lab.a("www", "192.0.2.1"), "AmbiguousZone").await;
+    assert!(message.contains("/zone") && message.contains("/second") && message.contains("zoneRefs"), "{message}");
+    assert_eq!((lab.contents().len(), sim.records(&id).len()), (0, 0));
+    lab.ready(&lab.a("one", "192.0.2.1").with("zoneRefs", json!([{"name": "second"}]))).await;
+    assert_eq!((lab.contents().len(), sim.records(&id).len()), (0, 1));
+    // Split horizon: the Explicit zone never competes.
+    lab.ready(&zone.with("selection", "Explicit")).await;
+    lab.wait_ready("RecordSet", "www").await;
+    assert_eq!((lab.contents(), sim.records(&id).len()), (vec!["www A 192.0.2.1".to_owned()], 1));
+    // In both, with both ids in status.
+    let both = json!([{"name": "zone"}, {"name": "second"}]);
+    let object = lab.ready(&lab.a("both", "192.0.2.2").with("zoneRefs", both)).await;
+    assert_eq!(object["status"]["zones"].as_array().map(Vec::len), Some(2));
+    assert_eq!((lab.contents().len(), sim.records(&id).len()), (2, 2));
+}
+
+#[tokio::test]
+async fn one_zones_refusal_stops_no_other_zone_but_the_object_is_not_ready() {
+    let lab = Lab::new("one-refuses").await;
+    let (sim, id, zone) = second_provider(&lab).await;
+    lab.ready(&zone.with("selection", "Explicit").with("names", json!({"include": ["*.intern"]}))).await;
+    let both = json!([{"name": "zone"}, {"name": "second"}]);
+    lab.not_ready(&lab.a("www", "192.0.2.1").with("zoneRefs", both), "NotAllowed").await;
+    lab.wait_contents(&["www A 192.0.2.1"]).await;
+    assert!(sim.records(&id).is_empty());
+}
+
+#[tokio::test]
+async fn a_record_moves_to_a_newer_longer_zone_by_approval_only() {
+    let lab = Lab::new("longer").await;
+    lab.ready(&lab.a("www.sub", "192.0.2.1")).await;
+    let domain = format!("sub.{}", lab.domain);
+    let id = lab.sim.zone(&domain, Plan::Free);
+    lab.ready(&lab.zone_of(&domain).named("sub")).await;
+    lab.wait_reason("DNSZone", "zone", "Held").await;
+    lab.scan().await;
+    assert_eq!(lab.contents(), ["www.sub A 192.0.2.1"]);
+    let zone = lab.get("DNSZone", "zone").await.expect("it is there");
+    let hash = zone["status"]["plan"]["hash"].as_str().expect("a hash").to_owned();
+    lab.annotate("DNSZone", "zone", "zonekeeper.dev/approve-plan", &hash).await;
+    lab.wait_contents(&[]).await;
+    assert_eq!(lab.sim.records(&id).len(), 1);
+    lab.wait_ready("RecordSet", "www-sub").await;
+}
+
+#[tokio::test]
+async fn case_67_an_interval_of_zero_is_refused() {
+    let lab = Lab::bare("interval").await;
+    for bad in ["0s", "0m", "-1s", "soon", ""] {
+        lab.refused(&lab.dns_zone().with("interval", bad)).await;
+    }
+    lab.apply(&lab.dns_zone().with("interval", "1m30s")).await;
+    // What must not change, does not.
+    lab.refused(&lab.dns_zone().with("domain", "example.net")).await;
+    lab.refused(&lab.dns_zone().with("providerRef", json!({"name": "another"}))).await;
+}
+
+#[tokio::test]
+async fn names_say_what_is_ours_to_write() {
+    let lab = Lab::ready_to_run("names").await;
+    let names = json!({"include": [format!("*.apps.{}", lab.domain), lab.at("www")], "exclude": ["*.secret.*"]});
+    lab.apply(&lab.dns_zone().with("names", names)).await;
+    lab.run();
+    lab.ready(&lab.a("one.apps", "192.0.2.1")).await;
+    lab.ready(&lab.a("www", "192.0.2.1")).await;
+    lab.not_ready(&lab.a("other", "192.0.2.1"), "NotAllowed").await;
+    lab.not_ready(&lab.a("a.secret.apps", "192.0.2.1"), "NotAllowed").await;
+    assert_eq!(lab.contents(), ["one.apps A 192.0.2.1", "www A 192.0.2.1"]);
+}
+
+#[tokio::test]
+async fn a_zone_takes_record_sets_by_label_and_completes_relative_names() {
+    let lab = Lab::ready_to_run("by-label").await;
+    let domain = format!("second.{}", lab.domain);
+    let id = lab.sim.zone(&domain, Plan::Free);
+    let taken = json!([{"selector": {"matchLabels": {"dns": "public"}}}]);
+    lab.apply(&lab.dns_zone().with("recordsFrom", taken.clone())).await;
+    lab.apply(&lab.zone_of(&domain).named("second").with("recordsFrom", taken).with("selection", "Explicit")).await;
+    lab.run();
+    let relative = |name: &str, relative: &str| {
+        lab.a(name, "192.0.2.1").without("name").with("relativeName", relative).labelled("dns", "public")
+    };
+    let object = lab.ready(&relative("www", "www")).await;
+    assert_eq!(object["status"]["zones"].as_array().map(Vec::len), Some(2));
+    lab.ready(&relative("apex", "@")).await;
+    assert_eq!(lab.contents(), ["@ A 192.0.2.1", "www A 192.0.2.1"]);
+    let names: Vec<Value> = lab.sim.records(&id).iter().map(|record| record["name"].clone()).collect();
+    assert_eq!(names, [json!(domain), json!(format!("www.{domain}"))]);
+    // A label that goes is an edit of the object: it was read and wants nothing there. No zone takes it now, and that
+    // is no evidence, so it stays.
+    let unlabelled = lab.a("www", "192.0.2.1").without("name").with("relativeName", "www");
+    lab.not_ready(&unlabelled, "NoMatchingZone").await;
+    lab.scan().await;
+    assert_eq!(lab.contents(), ["@ A 192.0.2.1", "www A 192.0.2.1"]);
+}

@@ -1,0 +1,10 @@
+//! What `deploy` installs, on a real control plane: it is taken, it is restricted, and its rights suffice and are no more.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod installing;
+mod kubectl;
+mod manifests;
+mod people;
+mod rights;
+mod running;

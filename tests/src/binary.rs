@@ -1,0 +1,30 @@
+//! The real binary, built once.
+
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+    sync::OnceLock,
+};
+
+/// Where the binary lies: `ZONEKEEPER_BINARY`, else built on the first call, so that `cargo test` alone suffices.
+pub fn binary() -> &'static Path {
+    static BINARY: OnceLock<PathBuf> = OnceLock::new();
+    BINARY.get_or_init(|| {
+        if let Some(given) = std::env::var_os("ZONEKEEPER_BINARY") {
+            return given.into();
+        }
+        let test = std::env::current_exe().expect("the test's own path");
+        let folder = test.parent().and_then(Path::parent).expect("target/debug/deps");
+        let target = folder.parent().expect("target");
+        let mut build = Command::new(env!("CARGO"));
+        build
+            .args(["build", "--quiet", "--package", "zonekeeper", "--bin", "zonekeeper", "--target-dir"])
+            .arg(target);
+        if folder.ends_with("release") {
+            build.arg("--release");
+        }
+        let built = build.current_dir(env!("CARGO_MANIFEST_DIR")).status().expect("cargo runs");
+        assert!(built.success(), "zonekeeper does not build");
+        folder.join("zonekeeper")
+    })
+}
