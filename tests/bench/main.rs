@@ -1,10 +1,12 @@
-//! The figures in BENCHMARKS.md: planning in memory, calls at the simulator, and a cold plan beside a peer.
+//! The figures in BENCHMARKS.md: planning in memory, calls at the simulator, a cold plan beside a peer, and
+//! the operator on a real API server.
 //!
 //! `make bench` runs it in release mode. Each planning figure comes from a process of its own, so that its
 //! peak memory is its own.
 
 mod calls;
 mod cold;
+mod operator;
 mod planning;
 
 use std::process::Command;
@@ -16,6 +18,9 @@ async fn main() -> anyhow::Result<()> {
         && mode == "plan"
     {
         return planning::measure(records.parse()?, change.parse()?);
+    }
+    if arguments == ["operator"] {
+        return operator::measure().await;
     }
     println!("## Planning\n");
     println!("Live and desired in memory, comment markers signed and verified; one thread.\n");
@@ -30,5 +35,6 @@ async fn main() -> anyhow::Result<()> {
     }
     println!("\nOne changed name in a zone of 100,000 records: {}\n", planning::one_name(100_000)?);
     calls::measure().await?;
-    cold::measure().await
+    cold::measure().await?;
+    operator::measure().await
 }

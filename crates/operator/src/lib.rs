@@ -7,4 +7,5 @@ pub mod declare;
 pub mod folder;
 pub mod report;
 pub mod session;
+pub mod telemetry;
 pub mod zone;

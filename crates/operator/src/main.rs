@@ -3,7 +3,6 @@
 use std::process::ExitCode;
 
 use clap::{Parser, error::ErrorKind};
-use tracing_subscriber::EnvFilter;
 use zonekeeper::commands::{Cli, say};
 
 #[tokio::main]
@@ -17,19 +16,20 @@ async fn main() -> ExitCode {
             return if is_answer { ExitCode::SUCCESS } else { ExitCode::from(1) };
         }
     };
-    let level = if cli.is_service() { "info" } else { "warn" };
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(level));
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
-    match cli.is_service() {
-        true => log.json().flatten_event(true).init(),
-        false => log.init(),
-    }
-    match cli.run().await {
+    let running = match cli.telemetry().start() {
+        Ok(running) => running,
+        Err(error) => return failed(&error),
+    };
+    let ended = cli.run().await;
+    running.end();
+    match ended {
         Ok(ending) => ending.into(),
-        Err(error) => {
-            let chain: Vec<String> = error.chain().map(ToString::to_string).collect();
-            say::aside(format_args!("error: {}", chain.join(": ")));
-            ExitCode::from(1)
-        }
+        Err(error) => failed(&error),
     }
+}
+
+fn failed(error: &anyhow::Error) -> ExitCode {
+    let chain: Vec<String> = error.chain().map(ToString::to_string).collect();
+    say::aside(format_args!("error: {}", chain.join(": ")));
+    ExitCode::from(1)
 }

@@ -5,6 +5,7 @@ pub mod cloudflare;
 pub mod error;
 pub mod fence;
 pub mod memory;
+pub mod meter;
 
 use std::{collections::BTreeSet, fmt::Debug, sync::Arc};
 

@@ -261,9 +261,8 @@ impl Hub {
         let Some(entry) = self.address_sources.get_mut(key) else { return };
         entry.desk.writing = Writing::Idle;
         if let Some(object) = written {
-            if is_newer(&object, &*entry.object) {
-                entry.object = Arc::new(object);
-            }
+            // With our write may come an edit that its watch has not told yet.
+            self.see_address_source(object);
             self.report_address_source(key);
         }
     }

@@ -31,7 +31,7 @@ use crate::{
         records::RecordEntry,
         secrets::Secrets,
         watch::{self, Kind, Object, Sight},
-        write::{Writer, Writing},
+        write::{Desk, Writer, Writing},
         zone_entry::{Lent, ZoneEntry},
     },
 };
@@ -42,7 +42,7 @@ const AT_ONCE: usize = 512;
 const IDLE: Duration = Duration::from_secs(3600);
 /// How long after a write that failed an object is looked at again.
 const RETRY: Duration = Duration::from_secs(2);
-const TIDY: Duration = Duration::from_secs(60);
+const TIDY: Duration = Duration::from_secs(5);
 
 /// What is to be looked at again at a certain time.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -211,7 +211,10 @@ impl Hub {
             Alarm::Scan(zone) => self.scan_zone(&zone),
             Alarm::Count(zone) | Alarm::Again(zone) => self.count_zone(&zone),
             Alarm::Open(zone) => self.open_zone(&zone),
-            Alarm::Report(zone) => self.report_zone(&zone),
+            Alarm::Report(zone) => {
+                self.report_zone(&zone);
+                self.release_zone(&zone);
+            }
             Alarm::Provider(provider) => self.check_provider(&provider),
             Alarm::Address(source) => self.ask_addresses(&source),
             Alarm::Record(record) => {
@@ -354,6 +357,13 @@ impl Hub {
         let named = self.named_secrets();
         self.secrets.keep(&named);
         self.metrics.set_zones(self.zones.iter());
+        let told = |desk: &Desk| desk.told.as_ref().map(|verdict| verdict.reason);
+        let zones = self.zones.values().filter_map(|entry| Some(("DNSZone", told(&entry.desk)?)));
+        let records = self.records.values().filter_map(|entry| Some(("RecordSet", told(&entry.desk)?)));
+        let providers = self.providers.values().filter_map(|entry| Some(("DNSProvider", told(&entry.desk)?)));
+        let sources = self.address_sources.values();
+        let sources = sources.filter_map(|entry| Some(("AddressSource", told(&entry.desk)?)));
+        self.metrics.set_objects(zones.chain(records).chain(providers).chain(sources));
         for (name, entry) in &self.providers {
             self.metrics.set_budget(name, entry.budget_left());
         }

@@ -111,6 +111,7 @@ pub struct Left {
 
 impl Job {
     /// Does it. The worker comes back whatever happens.
+    #[tracing::instrument(level = "debug", name = "pass", skip_all, fields(zone = %self.zone.key, names = self.names.as_ref().map(BTreeSet::len)))]
     pub async fn run(self, worker: &mut ZoneWorker) -> Result<ZonePass, ProviderError> {
         worker.observe().await?;
         let wishes = self.wishes.iter().map(|(name, intent)| (name, &**intent));

@@ -72,6 +72,14 @@ impl Hub {
     /// Notes that an object may hold something that it wishes no more.
     pub fn note_departing(&mut self, zone: &ZoneKey, name: &Name, key: &Key) {
         let Some(entry) = self.zones.get_mut(zone) else { return };
+        if matches!(entry.worker, Lent::None)
+            && let Some(record) = self.records.get_mut(key)
+            && status::records_before(&record.object, zone).is_empty()
+        {
+            // A zone that was never opened holds nothing, unless a status says so; what that forgot, the marker tells.
+            record.places.remove(&(zone.clone(), name.clone()));
+            return;
+        }
         entry.departing.insert((name.clone(), key.clone()));
         entry.dirty.add(name.clone());
         self.wake.insert(zone.clone());
@@ -106,6 +114,10 @@ impl Hub {
         }
         // With another pass, or not found yet; it looks again when it is back.
         let Some(mut worker) = entry.worker.lend() else { return };
+        if std::mem::take(&mut entry.wants_scan) {
+            worker.scan();
+        }
+        entry.requested = entry.object.annotations().get(RECONCILE_REQUESTED_AT).cloned();
         let first = entry.survey.is_none();
         let names = match std::mem::take(&mut entry.dirty) {
             Dirty::Names(names) if !first && !entry.has_held => Some(names),
@@ -213,7 +225,7 @@ impl Hub {
         let is_partial = pass.survey.is_none();
         if let Some(survey) = pass.survey {
             entry.survey = Some(survey);
-            entry.handled = entry.object.annotations().get(RECONCILE_REQUESTED_AT).cloned();
+            entry.handled.clone_from(&entry.requested);
         } else if pass.has_held || was_held {
             entry.dirty = Dirty::Everything;
         } else {
@@ -292,9 +304,7 @@ impl Hub {
     /// An alarm of a zone is due.
     pub fn scan_zone(&mut self, key: &ZoneKey) {
         let Some(entry) = self.zones.get_mut(key) else { return };
-        if let Lent::Here(worker) = &mut entry.worker {
-            worker.scan();
-        }
+        entry.wants_scan = true;
         entry.dirty = Dirty::Everything;
         self.wake.insert(key.clone());
     }

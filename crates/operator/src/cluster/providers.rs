@@ -305,6 +305,7 @@ impl Hub {
     ) {
         self.attempts += 1;
         let (attempt, budgets, fence) = (self.attempts, self.budgets.clone(), self.fence.clone());
+        let meter = self.metrics.of_provider(name);
         let Some(entry) = self.providers.get_mut(name) else { return };
         entry.attempt = attempt;
         let is_same = |active: &&Arc<Active>| active.spec == object.spec && active.secrets == secrets;
@@ -318,7 +319,7 @@ impl Hub {
                 }
                 None => match &settings.backend {
                     Backend::Cloudflare(cloudflare) => {
-                        let cloudflare = cloudflare::Settings { fence, ..cloudflare.clone() };
+                        let cloudflare = cloudflare::Settings { fence, meter, ..cloudflare.clone() };
                         Cloudflare::new(cloudflare, &budgets).map(|cloudflare| {
                             let cloudflare = Arc::new(cloudflare);
                             (cloudflare.clone() as Arc<dyn Provider>, Some(cloudflare), None)
@@ -451,10 +452,10 @@ impl Hub {
         entry.desk.writing = Writing::Idle;
         match written {
             Some(object) => {
-                if is_newer(&object, &*entry.object) {
-                    entry.object = Arc::new(object);
-                }
+                // With our write may come an edit that its watch has not told yet.
+                self.see_provider(object);
                 self.report_provider(name);
+                self.release_provider(name);
             }
             None => self.agenda.by(Instant::now() + SECRET_RETRY, Alarm::Provider(name.to_owned())),
         }
@@ -462,17 +463,23 @@ impl Hub {
 
     /// Keeps, or sets, the finalizer of a provider that zones use; lets go one that none does.
     pub fn release_provider(&mut self, name: &str) {
-        let Some(entry) = self.providers.get(name) else { return };
+        let Some(entry) = self.providers.get_mut(name) else { return };
         if entry.object.spec.controller_name != self.controller_name {
             return;
         }
         let is_used = self.zones.values().any(|zone| zone.provider.as_deref() == Some(name));
         let is_leaving = entry.object.metadata.deletion_timestamp.is_some();
         let is_released = status::is_released(&*entry.object);
-        if is_leaving && entry.has_finalizer() && (!is_used || is_released) {
-            self.writer.remove_finalizer(&*entry.object, PROVIDER_FINALIZER);
-        } else if !is_leaving && !entry.has_finalizer() && is_used {
-            self.writer.add_finalizer(&*entry.object, PROVIDER_FINALIZER);
+        let is_to_go = is_leaving && entry.has_finalizer() && (!is_used || is_released);
+        let is_to_stay = !is_leaving && !entry.has_finalizer() && is_used;
+        if !(is_to_go || is_to_stay) || entry.desk.writing != Writing::Idle {
+            // A write that is under way comes back here.
+            return;
+        }
+        entry.desk.writing = Writing::Busy;
+        match is_to_go {
+            true => self.writer.remove_finalizer(&*entry.object, PROVIDER_FINALIZER),
+            false => self.writer.add_finalizer(&*entry.object, PROVIDER_FINALIZER),
         }
     }
 }

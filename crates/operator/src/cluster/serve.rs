@@ -1,6 +1,7 @@
 //! What the operator serves over HTTP: health, readiness and metrics.
 
 use std::{
+    collections::BTreeMap,
     net::SocketAddr,
     sync::{
         Arc, Mutex, PoisonError,
@@ -21,10 +22,12 @@ use prometheus_client::{
     },
     registry::Registry,
 };
+use zonekeeper_api::Reason;
 use zonekeeper_kernel::{
     plan::{Change, Operation},
     zone::ZoneKey,
 };
+use zonekeeper_providers::meter::{Meter, Outcome};
 
 use crate::cluster::zone_entry::ZoneEntry;
 
@@ -66,6 +69,19 @@ struct RecordLabels {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct RequestLabels {
+    provider: String,
+    method: &'static str,
+    outcome: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ObjectLabels {
+    kind: &'static str,
+    reason: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct ProviderLabels {
     provider: String,
 }
@@ -80,6 +96,8 @@ pub struct Metrics {
     ready: Family<ZoneLabels, Gauge>,
     last_success: Family<ZoneLabels, Gauge>,
     budget: Family<ProviderLabels, Gauge>,
+    requests: Family<RequestLabels, Histogram, fn() -> Histogram>,
+    objects: Family<ObjectLabels, Gauge>,
     leader: Gauge<i64, AtomicI64>,
 }
 
@@ -147,6 +165,10 @@ impl Default for Metrics {
         );
         let budget = Family::<ProviderLabels, Gauge>::default();
         registry.register("provider_budget_requests", "Requests left in this window", budget.clone());
+        let requests = Family::<RequestLabels, Histogram, fn() -> Histogram>::new_with_constructor(durations);
+        registry.register("provider_request_duration_seconds", "One request to a provider", requests.clone());
+        let objects = Family::<ObjectLabels, Gauge>::default();
+        registry.register("objects", "Our objects by the reason of their Ready condition", objects.clone());
         let leader = Gauge::<i64, AtomicI64>::default();
         registry.register("leader", "Whether this replica leads", leader.clone());
         let info = prometheus_client::metrics::info::Info::new(vec![("version", env!("CARGO_PKG_VERSION"))]);
@@ -160,6 +182,8 @@ impl Default for Metrics {
             ready,
             last_success,
             budget,
+            requests,
+            objects,
             leader,
         }
     }
@@ -222,11 +246,26 @@ impl Metrics {
         }
     }
 
+    /// How many objects there are, by kind and reason.
+    pub fn set_objects(&self, objects: impl Iterator<Item = (&'static str, Reason)>) {
+        let mut counts: BTreeMap<(&'static str, Reason), i64> = BTreeMap::new();
+        objects.for_each(|object| *counts.entry(object).or_default() += 1);
+        self.objects.clear();
+        for ((kind, reason), count) in counts {
+            self.objects.get_or_create(&ObjectLabels { kind, reason: reason.as_str() }).set(count);
+        }
+    }
+
     /// How many requests a provider's credentials may still make.
     pub fn set_budget(&self, provider: &str, left: Option<usize>) {
         if let Some(left) = left {
             self.budget.get_or_create(&ProviderLabels { provider: provider.to_owned() }).set(left as i64);
         }
+    }
+
+    /// Measures the requests of one provider.
+    pub fn of_provider(self: &Arc<Self>, provider: &str) -> Arc<dyn Meter> {
+        Arc::new(ProviderMeter { metrics: self.clone(), provider: provider.to_owned() })
     }
 
     fn text(&self) -> String {
@@ -235,6 +274,25 @@ impl Metrics {
         // Writing to a String does not fail.
         let _ = encode(&mut text, &registry);
         text
+    }
+}
+
+/// Measures the requests of one provider.
+struct ProviderMeter {
+    metrics: Arc<Metrics>,
+    provider: String,
+}
+
+impl std::fmt::Debug for ProviderMeter {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("ProviderMeter").field("provider", &self.provider).finish_non_exhaustive()
+    }
+}
+
+impl Meter for ProviderMeter {
+    fn request(&self, method: &'static str, outcome: Outcome, took: Duration) {
+        let labels = RequestLabels { provider: self.provider.clone(), method, outcome: outcome.as_str() };
+        self.metrics.requests.get_or_create(&labels).observe(took.as_secs_f64());
     }
 }
 

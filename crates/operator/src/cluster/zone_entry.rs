@@ -54,6 +54,10 @@ pub struct ZoneEntry {
     pub effective_interval: Option<GoDuration>,
     pub synced: Option<Time>,
     pub handled: Option<String>,
+    /// What was requested when the pass under way, or the last one, began.
+    pub requested: Option<String>,
+    /// Whether the next pass reads the zone.
+    pub wants_scan: bool,
     pub desk: Desk,
     /// Passes that wait until the guard's memory is written.
     pub entering: Vec<oneshot::Sender<()>>,
@@ -129,6 +133,8 @@ impl ZoneEntry {
             effective_interval: None,
             synced: status.last_sync_time,
             handled: status.last_handled_reconcile_at,
+            requested: None,
+            wants_scan: false,
             object,
             is_ours: false,
             zone: None,

@@ -238,14 +238,16 @@ impl Hub {
     /// Our own write of a zone is over.
     pub fn zone_written(&mut self, key: &ZoneKey, written: Option<DNSZone>) {
         let Some(entry) = self.zones.get_mut(key) else { return };
-        entry.desk.writing = Writing::Idle;
+        let again = std::mem::take(&mut entry.desk.writing) == Writing::Again;
         match written {
             Some(object) => {
-                if is_newer(&object, &*entry.object) {
-                    entry.object = Arc::new(object);
-                }
+                // With our write may come an edit that its watch has not told yet.
+                self.see_zone(object);
                 self.report_zone(key);
+                self.release_zone(key);
             }
+            // It was a finalizer, or overtaken: the status has yet to be written.
+            None if again => self.report_zone(key),
             None => {
                 // Whoever waits for the guard's memory must not send now.
                 entry.entering.clear();
@@ -276,13 +278,19 @@ impl Hub {
 
     /// Keeps, or sets, the finalizer of a zone that something depends on; lets go one that nothing does.
     pub fn release_zone(&mut self, key: &ZoneKey) {
-        let Some(entry) = self.zones.get(key).filter(|entry| entry.is_ours) else { return };
+        let Some(entry) = self.zones.get_mut(key).filter(|entry| entry.is_ours) else { return };
         let is_needed = !entry.wishes.is_empty() || !entry.departing.is_empty();
         let is_released = status::is_released(&*entry.object);
-        if entry.is_leaving() && entry.has_finalizer() && (!is_needed || is_released) {
-            self.writer.remove_finalizer(&*entry.object, ZONE_FINALIZER);
-        } else if !entry.is_leaving() && !entry.has_finalizer() && is_needed && entry.is_surveyed() {
-            self.writer.add_finalizer(&*entry.object, ZONE_FINALIZER);
+        let is_to_go = entry.is_leaving() && entry.has_finalizer() && (!is_needed || is_released);
+        let is_to_stay = !entry.is_leaving() && !entry.has_finalizer() && is_needed && entry.is_surveyed();
+        if !(is_to_go || is_to_stay) || entry.desk.writing != Writing::Idle {
+            // A write that is under way comes back here.
+            return;
+        }
+        entry.desk.writing = Writing::Busy;
+        match is_to_go {
+            true => self.writer.remove_finalizer(&*entry.object, ZONE_FINALIZER),
+            false => self.writer.add_finalizer(&*entry.object, ZONE_FINALIZER),
         }
     }
 

@@ -13,6 +13,8 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+use crate::telemetry::Telemetry;
+
 /// Makes DNS say what your manifests say.
 #[derive(Debug, Parser)]
 #[command(name = "zonekeeper", version, max_term_width = 100)]
@@ -51,9 +53,12 @@ pub enum Ending {
 // === impl Cli ===
 
 impl Cli {
-    /// Whether it runs for long, and its log is read by machines.
-    pub fn is_service(&self) -> bool {
-        matches!(self.command, Command::Run(_))
+    /// How the command is watched.
+    pub fn telemetry(&self) -> Telemetry {
+        match &self.command {
+            Command::Run(run) => run.telemetry(),
+            _once => Telemetry::default(),
+        }
     }
 
     /// Runs the command.

@@ -18,6 +18,7 @@ use crate::{
     address_source::Reachable,
     cluster::{self, Election, Health, Metrics},
     commands::{Ending, up::ended},
+    telemetry::Telemetry,
 };
 
 /// How long the API server may take for one answer.
@@ -50,11 +51,19 @@ pub struct Run {
     /// A network that AddressSources may ask though it is not public; may be given several times.
     #[arg(long, value_name = "CIDR")]
     allow_address_source: Vec<IpNet>,
+    /// An OpenTelemetry collector that takes traces over HTTP, such as http://collector:4318.
+    #[arg(long, value_name = "URL")]
+    otlp_endpoint: Option<String>,
 }
 
 // === impl Run ===
 
 impl Run {
+    /// How it is watched.
+    pub fn telemetry(&self) -> Telemetry {
+        Telemetry { is_service: true, traces: self.otlp_endpoint.clone() }
+    }
+
     pub async fn run(self) -> anyhow::Result<Ending> {
         let (client, context_namespace) = self.connect().await?;
         let in_pod = std::fs::read_to_string(IN_POD).ok().map(|text| text.trim().to_owned());

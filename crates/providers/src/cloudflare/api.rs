@@ -1,6 +1,10 @@
 //! Cloudflare's envelope over HTTP: one place that sends, and that knows what an answer means.
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{
+    fmt,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use reqwest::{Method, StatusCode, header::HeaderMap};
 use secrecy::{ExposeSecret, SecretString};
@@ -13,6 +17,7 @@ use crate::{
         budget::{Budget, Purpose},
     },
     fence::Fence,
+    meter::{Meter, Outcome},
 };
 
 /// How much of an answer that is not JSON is shown to a person.
@@ -32,6 +37,7 @@ pub struct Client {
     budget: Arc<Budget>,
     reads: ReadTries,
     fence: Arc<dyn Fence>,
+    meter: Arc<dyn Meter>,
     timeout: Duration,
 }
 
@@ -143,6 +149,7 @@ impl Client {
             budget,
             reads: ReadTries { tries: settings.read_tries, patience: settings.patience },
             fence: settings.fence.clone(),
+            meter: settings.meter.clone(),
             timeout: settings.timeout,
         }
     }
@@ -175,8 +182,22 @@ impl Client {
     }
 
     /// Sends a request once.
+    #[tracing::instrument(level = "debug", name = "request", skip_all, fields(method = %request.method, path = request.path))]
     pub async fn send<T: DeserializeOwned>(&self, request: &Request) -> Result<Reply<T>, Failure> {
         self.budget.acquire(request.purpose).await;
+        let begun = Instant::now();
+        let answer = self.exchange(request).await;
+        let outcome = match &answer {
+            Ok(_) => Outcome::Success,
+            Err(Failure::Refused { .. }) => Outcome::Refused,
+            Err(Failure::RateLimited { .. }) => Outcome::RateLimited,
+            Err(Failure::NotSent { .. } | Failure::Lost { .. }) => Outcome::Lost,
+        };
+        self.meter.request(method_name(&request.method), outcome, begun.elapsed());
+        answer
+    }
+
+    async fn exchange<T: DeserializeOwned>(&self, request: &Request) -> Result<Reply<T>, Failure> {
         let Some(left) = self.fence.time_left() else {
             let message = "this process is not the leader any more; the new one goes on".into();
             return Err(Failure::NotSent { message });
@@ -284,6 +305,14 @@ impl Client {
 impl fmt::Debug for Client {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("Client").field("base", &self.base).finish_non_exhaustive()
+    }
+}
+
+fn method_name(method: &Method) -> &'static str {
+    match method.as_str() {
+        "GET" => "GET",
+        "POST" => "POST",
+        _other => "OTHER",
     }
 }
 

@@ -35,6 +35,7 @@ use crate::{
         explain::explain,
     },
     fence::{Fence, Unfenced},
+    meter::{Meter, Unmetered},
 };
 
 /// Where Cloudflare's API is.
@@ -74,6 +75,8 @@ pub struct Settings {
     pub account: Option<String>,
     /// Whether this process may still send.
     pub fence: Arc<dyn Fence>,
+    /// Told how long requests take.
+    pub meter: Arc<dyn Meter>,
 }
 
 /// One zone at Cloudflare.
@@ -137,6 +140,7 @@ impl Settings {
             batch_limit: None,
             account: None,
             fence: Arc::new(Unfenced),
+            meter: Arc::new(Unmetered),
         }
     }
 }
