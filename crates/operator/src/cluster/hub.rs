@@ -241,8 +241,9 @@ impl Hub {
                 };
                 self.see_namespace(object.name_any(), entry);
             }
-            Sight::Unreadable(Kind::RecordSet, key, error) => self.see_unreadable_record(&key, &error),
-            Sight::Unreadable(kind, key, error) => {
+            Sight::Unreadable(Kind::RecordSet, metadata, error) => self.see_unreadable_record(*metadata, &error),
+            Sight::Unreadable(kind, metadata, error) => {
+                let key = (metadata.namespace.unwrap_or_default(), metadata.name.unwrap_or_default());
                 tracing::warn!(?kind, namespace = key.0, name = key.1, error, "an object can't be read");
             }
             Sight::Gone(kind, key) => self.lose(kind, &key),

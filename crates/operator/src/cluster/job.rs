@@ -14,6 +14,7 @@ use zonekeeper_kernel::{
     plan::{Change, Counts, Evidence, Orphan, Plan, Scope},
     rdata::RecordType,
     reason::Rejection,
+    record::LiveRecord,
     resolve::Intent,
     zone::Zone,
 };
@@ -304,15 +305,18 @@ fn records(
     intent: &Intent,
     set: Option<&DesiredSet>,
 ) -> Vec<WrittenRecord> {
-    let Some(Values::Known(wanted)) = set.map(|set| &set.values) else { return Vec::new() };
-    let is_its_own = |rdata: &zonekeeper_kernel::rdata::Rdata| {
-        intent.values.iter().flatten().any(|value| value == rdata)
-            && wanted.iter().any(|value| value.rdata == *rdata)
+    let is_its_own = |record: &LiveRecord, holder: &HolderRef| match set.map(|set| &set.values) {
+        Some(Values::Known(wanted)) => {
+            intent.values.iter().flatten().any(|value| *value == record.rdata)
+                && wanted.iter().any(|value| value.rdata == record.rdata)
+        }
+        // Whatever it wants now, what it holds is not forgotten.
+        Some(Values::Unknown) | None => holder.names(&intent.holder),
     };
     worker
         .held_at(name)
         .into_iter()
-        .filter(|(record, _)| record.rdata.rtype() == intent.rtype && is_its_own(&record.rdata))
+        .filter(|(record, holder)| record.rdata.rtype() == intent.rtype && is_its_own(record, holder))
         .map(|(record, _)| WrittenRecord { id: record.id.0.to_string(), value: record.rdata.to_string() })
         .collect()
 }

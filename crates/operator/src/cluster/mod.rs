@@ -15,6 +15,7 @@ mod lease;
 mod ledger;
 mod marker_key;
 mod opening;
+mod pacing;
 mod passes;
 mod plan_status;
 mod providers;

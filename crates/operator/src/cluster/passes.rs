@@ -28,9 +28,6 @@ use crate::{
     zone::ZoneWorker,
 };
 
-/// While changes keep coming a zone waits a little longer each round.
-const FIRST_PAUSE: Duration = Duration::from_millis(20);
-const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 /// When a burst is over, the whole zone is counted.
 const CALM: Duration = Duration::from_millis(500);
 
@@ -92,9 +89,10 @@ impl Hub {
         }
         let now = Instant::now();
         for key in std::mem::take(&mut self.wake) {
-            let Some(entry) = self.zones.get(&key) else { continue };
-            if entry.not_before > now {
-                self.agenda.by(entry.not_before, Alarm::Zone(key));
+            let Some(entry) = self.zones.get_mut(&key) else { continue };
+            entry.pacing.touched(now);
+            if entry.pacing.ready_at() > now {
+                self.agenda.by(entry.pacing.ready_at(), Alarm::Zone(key));
                 continue;
             }
             self.start_pass(&key);
@@ -177,7 +175,7 @@ impl Hub {
                 entry.failures += 1;
                 entry.dirty = Dirty::Everything;
                 let wait = retry_after(&error, entry.failures);
-                entry.not_before = now + wait;
+                entry.pacing.wait_until(now + wait);
                 self.agenda.by(now + wait, Alarm::Zone(key.clone()));
                 let is_told = entry.failures > 1 || !matches!(error, ProviderError::Unavailable { .. });
                 if matches!(error, ProviderError::Credentials { .. })
@@ -197,11 +195,8 @@ impl Hub {
             }
         }
         let Some(entry) = self.zones.get_mut(key) else { return };
-        if entry.dirty.is_clean() {
-            entry.pause = Duration::ZERO;
-        } else {
-            entry.pause = (entry.pause * 2).clamp(FIRST_PAUSE, LONGEST_PAUSE);
-            entry.not_before = now + entry.pause;
+        entry.pacing.ended(now, !entry.dirty.is_clean());
+        if !entry.dirty.is_clean() {
             self.wake.insert(key.clone());
         }
         let is_stale = self.zones.get(key).and_then(|entry| {

@@ -5,10 +5,10 @@ use std::{
     sync::Arc,
 };
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
 use kube::{Resource, ResourceExt};
 use zonekeeper_api::{
-    Reason, RecordSet, WrittenRecord,
+    Reason, RecordSet, RecordSetSpec, WrittenRecord,
     wellknown::{RECONCILE_REQUESTED_AT, RECORD_FINALIZER},
 };
 use zonekeeper_kernel::{
@@ -49,6 +49,8 @@ pub struct RecordEntry {
     pub synced: Option<Time>,
     /// Whether another release takes care of it.
     pub is_others: bool,
+    /// Why it can't be read, where that is so.
+    pub unreadable: Option<Verdict>,
     pub desk: Desk,
 }
 
@@ -76,6 +78,7 @@ impl RecordEntry {
             lingering: BTreeMap::new(),
             synced,
             is_others: false,
+            unreadable: None,
             desk,
         }
     }
@@ -118,14 +121,16 @@ impl Hub {
         let key = (object.namespace().unwrap_or_default(), object.name_any());
         let object = Arc::new(object);
         let is_same_wish = match self.records.get_mut(&key) {
+            // A late answer to a write may be about an object that is gone, and came again since.
+            Some(entry) if !is_newer(&*object, &*entry.object) => return,
             Some(entry) if entry.object.uid() != object.uid() => {
                 self.forget_record(&key);
                 false
             }
-            Some(entry) if !is_newer(&*object, &*entry.object) => return,
             Some(entry) => {
-                let is_same = has_same_wish(&entry.object, &object);
+                let is_same = has_same_wish(&entry.object, &object) && entry.unreadable.is_none();
                 entry.object = object.clone();
+                entry.unreadable = None;
                 is_same
             }
             None => false,
@@ -152,16 +157,22 @@ impl Hub {
         }
     }
 
-    /// A RecordSet that can't be read: what it holds stays.
-    pub fn see_unreadable_record(&mut self, key: &Key, error: &str) {
+    /// A RecordSet that can't be read: what it holds stays, and it says so itself.
+    pub fn see_unreadable_record(&mut self, metadata: ObjectMeta, error: &str) {
+        let key = (metadata.namespace.clone().unwrap_or_default(), metadata.name.clone().unwrap_or_default());
         tracing::warn!(namespace = key.0, name = key.1, error, "a RecordSet can't be read");
-        if self.records.contains_key(key) {
-            self.place_record(key, BTreeMap::new(), None);
-            if let Some(entry) = self.records.get_mut(key) {
-                entry.refused = Some(Verdict::new(Reason::InvalidValue, format!("can't be read: {error}")));
-            }
-            self.report_record(key);
-        }
+        let known = self.records.get(&key).filter(|entry| entry.object.uid() == metadata.uid);
+        // What it was before, where that is known, still says what it holds.
+        let mut object = known.map_or_else(
+            || RecordSet::new(&key.1, RecordSetSpec::default()),
+            |entry| RecordSet::clone(&entry.object),
+        );
+        object.metadata = metadata;
+        let object = Arc::new(object);
+        let entry = self.records.entry(key.clone()).or_insert_with(|| RecordEntry::new(object.clone()));
+        entry.object = object;
+        entry.unreadable = Some(Verdict::new(Reason::InvalidValue, format!("can't be read: {error}")));
+        self.consider_record(&key);
     }
 
     /// A RecordSet is gone; what it may have left is found, and confirmed, by its zones.
@@ -190,7 +201,10 @@ impl Hub {
             self.release_record(key);
             return;
         }
-        let (placed, intent, refused, is_others) = self.wish_of(&object);
+        let (placed, intent, refused, is_others) = match &entry.unreadable {
+            Some(why) => (BTreeMap::new(), None, Some(why.clone()), false),
+            None => self.wish_of(&object),
+        };
         let needs_finalizer = !placed.is_empty() && !entry.has_finalizer();
         if let Some(entry) = self.records.get_mut(key) {
             entry.refused = refused;
@@ -409,6 +423,10 @@ impl Hub {
         let status = status::record_status(entry, &verdict, &self.zones);
         let object = entry.object.clone();
         entry.desk.report((&self.writer, &self.teller), (&*object, object.status.as_ref()), verdict, &status);
+        if entry.unreadable.is_some() {
+            // The API's answer can't be read either: what was written is remembered here.
+            Arc::make_mut(&mut entry.object).status = Some(status);
+        }
     }
 
     /// Our own write of a RecordSet is over.
@@ -417,6 +435,7 @@ impl Hub {
         let again = std::mem::take(&mut entry.desk.writing) == Writing::Again;
         match written {
             Some(object) => self.see_record(object),
+            None if entry.unreadable.is_some() => {}
             None => self.retry_record(key),
         }
         if again {

@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, fmt::Debug};
 
 use futures::{Stream, StreamExt, pin_mut};
-use k8s_openapi::api::core::v1::Namespace;
+use k8s_openapi::{api::core::v1::Namespace, apimachinery::pkg::apis::meta::v1::ObjectMeta};
 use kube::{
     Api, Client, Resource, ResourceExt,
     core::{DeserializeGuard, PartialObjectMeta},
@@ -44,7 +44,7 @@ pub enum Sight {
     /// It is there, like this.
     Applied(Object),
     /// It is there, and can't be read.
-    Unreadable(Kind, Key, String),
+    Unreadable(Kind, Box<ObjectMeta>, String),
     /// It went.
     Gone(Kind, Key),
     /// A list is complete: these are there, and no others.
@@ -82,9 +82,7 @@ where
     let read = move |object: DeserializeGuard<K>| match object.0 {
         Ok(object) => Sight::Applied(wrap(object)),
         Err(invalid) => {
-            let metadata = invalid.metadata;
-            let key = (metadata.namespace.unwrap_or_default(), metadata.name.unwrap_or_default());
-            Sight::Unreadable(kind, key, invalid.error)
+            Sight::Unreadable(kind, Box::new(invalid.metadata), invalid.error)
         }
     };
     tokio::spawn(forward(stream, hub.clone(), kind, read));

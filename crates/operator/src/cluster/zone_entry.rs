@@ -8,7 +8,7 @@ use std::{
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::ResourceExt;
-use tokio::{sync::oneshot, time::Instant};
+use tokio::sync::oneshot;
 use zonekeeper_api::{
     DNSZone, GoDuration, GuardStatus,
     wellknown::{APPROVE_PLAN, ZONE_FINALIZER},
@@ -16,7 +16,7 @@ use zonekeeper_api::{
 use zonekeeper_kernel::{guard::Approval, name::Name, rdata::RecordType, resolve::Intent, zone::Zone};
 
 use crate::{
-    cluster::{Key, conditions::Verdict, job::Survey, write::Desk},
+    cluster::{Key, conditions::Verdict, job::Survey, pacing::Pacing, write::Desk},
     zone::ZoneWorker,
 };
 
@@ -43,8 +43,7 @@ pub struct ZoneEntry {
     /// Sets of which some values belong to objects that can't be served now.
     pub unmet: BTreeMap<Key, (Name, RecordType)>,
     pub dirty: Dirty,
-    pub pause: Duration,
-    pub not_before: Instant,
+    pub pacing: Pacing,
     pub failures: u32,
     pub has_held: bool,
     /// What the last look at the whole zone showed.
@@ -147,8 +146,7 @@ impl ZoneEntry {
             departing: BTreeSet::new(),
             unmet: BTreeMap::new(),
             dirty: Dirty::Everything,
-            pause: Duration::ZERO,
-            not_before: Instant::now(),
+            pacing: Pacing::default(),
             failures: 0,
             has_held: false,
             survey: None,

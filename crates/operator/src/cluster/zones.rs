@@ -44,11 +44,12 @@ impl Hub {
         let key = zone_key(&object);
         let object = Arc::new(object);
         let is_same = match self.zones.get_mut(&key) {
+            // A late answer to a write may be about an object that is gone, and came again since.
+            Some(entry) if !is_newer(&*object, &*entry.object) => return,
             Some(entry) if entry.object.uid() != object.uid() => {
                 self.lose_zone(&key);
                 false
             }
-            Some(entry) if !is_newer(&*object, &*entry.object) => return,
             Some(entry) => {
                 let is_same = entry.object.spec == object.spec
                     && entry.object.annotations() == object.annotations()
@@ -222,7 +223,14 @@ impl Hub {
     /// Says of a zone what there is to say, if that is new.
     pub fn report_zone(&mut self, key: &ZoneKey) {
         let Some(entry) = self.zones.get(key).filter(|entry| entry.is_ours) else { return };
-        let Some(verdict) = status::zone_verdict(entry) else { return };
+        // Before the first look is over a pass may wait for the guard's memory: that says nothing new.
+        let before = || match entry.entering.is_empty() {
+            true => None,
+            false => Some(entry.desk.told.clone().unwrap_or_else(|| {
+                Verdict::new(Reason::Pending, "the zone is looked at for the first time")
+            })),
+        };
+        let Some(verdict) = status::zone_verdict(entry).or_else(before) else { return };
         let status = status::zone_status(entry, &verdict);
         let Some(entry) = self.zones.get_mut(key) else { return };
         let object = entry.object.clone();

@@ -1,0 +1,98 @@
+//! When a zone may start its next pass: at once for one change, in ever larger batches while changes keep coming.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+const FIRST_PAUSE: Duration = Duration::from_millis(20);
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+/// How fast a pause grows while changes come faster than they are served.
+const GROWTH: u32 = 3;
+
+/// Paces the passes of one zone.
+#[derive(Debug)]
+pub struct Pacing {
+    pause: Duration,
+    ready_at: Instant,
+}
+
+// === impl Pacing ===
+
+impl Pacing {
+    /// When the next pass may start.
+    pub fn ready_at(&self) -> Instant {
+        self.ready_at
+    }
+
+    /// A pass is over. Changes that came meanwhile come faster than they are served.
+    pub fn ended(&mut self, now: Instant, came_meanwhile: bool) {
+        self.pause = match came_meanwhile {
+            true => (self.pause * GROWTH).clamp(FIRST_PAUSE, LONGEST_PAUSE),
+            // Whoever waits for one change before the next is not slowed down for long.
+            false => Some(self.pause / 2).filter(|pause| *pause >= FIRST_PAUSE).unwrap_or_default(),
+        };
+        self.ready_at = now + self.pause;
+    }
+
+    /// Nothing is started before this.
+    pub fn wait_until(&mut self, at: Instant) {
+        self.ready_at = at;
+    }
+
+    /// Something is to be done: where it was quiet for as long as the pause, it was the end of a burst.
+    pub fn touched(&mut self, now: Instant) {
+        if now > self.ready_at + self.pause {
+            self.pause = Duration::ZERO;
+        }
+    }
+}
+
+impl Default for Pacing {
+    fn default() -> Self {
+        Self { pause: Duration::ZERO, ready_at: Instant::now() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MILLI: Duration = Duration::from_millis(1);
+
+    #[test]
+    fn one_change_after_the_other_never_waits() {
+        let (mut pacing, mut now) = (Pacing::default(), Instant::now());
+        for _ in 0..100 {
+            pacing.touched(now);
+            assert!(pacing.ready_at() <= now);
+            now += 3 * MILLI;
+            pacing.ended(now, false);
+        }
+    }
+
+    #[test]
+    fn a_burst_of_four_seconds_costs_a_handful_of_passes() {
+        let (mut pacing, begun) = (Pacing::default(), Instant::now());
+        let (mut now, mut passes) = (begun, 0);
+        while now < begun + Duration::from_secs(4) {
+            pacing.touched(now);
+            now = now.max(pacing.ready_at()) + 3 * MILLI;
+            passes += 1;
+            pacing.ended(now, true);
+        }
+        assert!(passes < 10, "{passes}");
+    }
+
+    #[test]
+    fn after_a_burst_one_change_is_served_at_once_again() {
+        let (mut pacing, mut now) = (Pacing::default(), Instant::now());
+        for _ in 0..10 {
+            pacing.ended(now, true);
+        }
+        now += 3 * LONGEST_PAUSE;
+        pacing.touched(now);
+        assert!(pacing.ready_at() <= now);
+        pacing.ended(now, false);
+        assert!(pacing.ready_at() <= now);
+    }
+}
