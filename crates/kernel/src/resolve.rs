@@ -3,7 +3,7 @@
 mod choose;
 mod merge;
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 pub use choose::{Candidate, Zones, choose};
 pub use merge::resolve;
@@ -27,7 +27,7 @@ pub struct Intent {
     /// The namespace it comes from.
     pub namespace: String,
     /// The labels of that namespace.
-    pub namespace_labels: Labels,
+    pub namespace_labels: Arc<Labels>,
     /// The labels of the object itself.
     pub labels: Labels,
     /// The zones it names; none leaves it to labels and names.

@@ -17,7 +17,7 @@ pub struct ZoneKey {
 pub type Labels = BTreeMap<String, String>;
 
 /// A zone that exists at its provider.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Zone {
     /// The object that declares it.
     pub key: ZoneKey,
@@ -119,7 +119,7 @@ pub enum Selection {
 }
 
 /// Which names of a zone are ours to write; outside them nothing is.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct NameLimits {
     /// If not empty, one of these must match.
     pub include: Vec<Pattern>,
@@ -128,7 +128,7 @@ pub struct NameLimits {
 }
 
 /// What a namespace other than the zone's own may ask for.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grant {
     /// The namespaces.
     pub namespaces: Namespaces,

@@ -11,7 +11,7 @@
 
 mod record_set;
 
-use std::{collections::BTreeMap, net::IpAddr};
+use std::{collections::BTreeMap, net::IpAddr, sync::Arc};
 
 pub use record_set::{adoption, record_set};
 use zonekeeper_kernel::{reason::Reason, resolve::Intent, zone::Labels};
@@ -20,7 +20,7 @@ use zonekeeper_kernel::{reason::Reason, resolve::Intent, zone::Labels};
 #[derive(Debug, Clone, Copy)]
 pub struct Surroundings<'a> {
     /// The labels of the object's namespace.
-    pub namespace_labels: &'a Labels,
+    pub namespace_labels: &'a Arc<Labels>,
     /// What AddressSources say.
     pub addresses: &'a Addresses,
 }

@@ -47,7 +47,7 @@ impl AddressEntry {
             .filter_map(|address| address.parse().ok())
             .collect();
         Self {
-            desk: Desk::new(status.map(|status| &*status.conditions)),
+            desk: Desk::new(status, status.map_or(&[], |status| &status.conditions)),
             good: (!remembered.is_empty()).then_some(remembered),
             failure: None,
             attempt: 0,
@@ -69,6 +69,7 @@ impl Hub {
                 let is_same =
                     entry.object.spec == object.spec && entry.object.annotations() == object.annotations();
                 entry.object = object.clone();
+                entry.desk.see_object(&*object);
                 is_same
             }
             None => false,
@@ -192,7 +193,7 @@ impl Hub {
 
     fn may_use(&self, source: &AddressSource, own: &str, namespace: &str) -> bool {
         let none = Labels::new();
-        let labels = self.namespaces.get(namespace).map_or(&none, |entry| &entry.labels);
+        let labels = self.namespaces.get(namespace).map_or(&none, |entry| &*entry.labels);
         own == namespace
             || declare::namespaces(&source.spec.allowed_namespaces).contain(own, namespace, labels)
     }
@@ -253,7 +254,7 @@ impl Hub {
         };
         let status = status::address_status(entry, &verdict);
         let object = entry.object.clone();
-        entry.desk.report((&self.writer, &self.teller), (&*object, object.status.as_ref()), verdict, &status);
+        entry.desk.report((&self.writer, &self.teller), &*object, verdict, &status);
     }
 
     /// Our own write of a source is over.

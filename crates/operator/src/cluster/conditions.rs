@@ -1,10 +1,9 @@
 //! Conditions as kstatus, Flux, Argo CD and `kubectl wait` understand them.
 
-use k8s_openapi::{
-    apimachinery::pkg::apis::meta::v1::{Condition, Time},
-    jiff::Timestamp,
-};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use zonekeeper_api::{ConditionType, Reason};
+
+use crate::cluster::status;
 
 /// How far an object has come, and why not further.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,12 +12,40 @@ pub struct Verdict {
     pub message: String,
 }
 
+/// Since when conditions are as they are.
+#[derive(Debug, Clone, Default)]
+pub struct Transitions(Vec<(ConditionType, bool, Time)>);
+
 /// One condition to be shown.
 pub struct Shown<'a> {
     pub kind: ConditionType,
     pub is_true: bool,
     pub reason: Reason,
     pub message: &'a str,
+}
+
+// === impl Transitions ===
+
+impl Transitions {
+    /// What a status says.
+    pub fn of(conditions: &[Condition]) -> Self {
+        let read = |condition: &Condition| {
+            let kind = ConditionType::all().iter().find(|kind| kind.as_str() == condition.type_)?;
+            Some((*kind, condition.status == "True", condition.last_transition_time.clone()))
+        };
+        let mut transitions: Vec<_> = conditions.iter().filter_map(read).collect();
+        transitions.shrink_to_fit();
+        Self(transitions)
+    }
+
+    /// Whether a condition is true.
+    pub fn is_true(&self, kind: ConditionType) -> bool {
+        self.0.iter().any(|(other, is_true, _)| *other == kind && *is_true)
+    }
+
+    fn since(&self, kind: ConditionType, is_true: bool) -> Option<&Time> {
+        self.0.iter().find(|(other, status, _)| *other == kind && *status == is_true).map(|(_, _, time)| time)
+    }
 }
 
 // === impl Verdict ===
@@ -89,21 +116,20 @@ impl Verdict {
 
 /// Conditions for a status; whatever did not change keeps its time.
 pub fn conditions<'a>(
-    before: &[Condition],
+    before: &Transitions,
     generation: Option<i64>,
     shown: impl IntoIterator<Item = Shown<'a>>,
 ) -> Vec<Condition> {
     let shown = shown.into_iter().map(|shown| {
         let (kind, status) = (shown.kind.as_str(), if shown.is_true { "True" } else { "False" });
-        let same = before.iter().find(|condition| condition.type_ == kind && condition.status == status);
+        let since = before.since(shown.kind, shown.is_true).cloned();
         Condition {
             type_: kind.to_owned(),
             status: status.to_owned(),
             reason: shown.reason.as_str().to_owned(),
             message: shortened(shown.message),
             observed_generation: generation,
-            last_transition_time: same
-                .map_or_else(|| Time(Timestamp::now()), |condition| condition.last_transition_time.clone()),
+            last_transition_time: since.unwrap_or_else(status::now),
         }
     });
     shown.collect()
@@ -126,9 +152,10 @@ mod tests {
     #[test]
     fn a_condition_keeps_its_time_until_its_status_changes() {
         let ready = Verdict::new(Reason::Programmed, "in the zone");
-        let mut before = conditions(&[], Some(1), ready.common());
+        let mut before = conditions(&Transitions::default(), Some(1), ready.common());
         let long_ago = Time("2020-01-01T00:00:00Z".parse().unwrap());
         before[0].last_transition_time = long_ago.clone();
+        let before = Transitions::of(&before);
         let again = conditions(&before, Some(2), ready.common());
         assert_eq!(again[0].last_transition_time, long_ago);
         assert_eq!(again[0].observed_generation, Some(2));

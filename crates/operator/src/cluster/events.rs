@@ -13,7 +13,7 @@ use zonekeeper_api::Reason;
 use crate::cluster::conditions::Verdict;
 
 /// What waits to be told; beyond that the newest are dropped, so that a flood never fills the memory.
-const WAITING: usize = 10_000;
+const WAITING: usize = 5_000;
 const AT_ONCE: usize = 8;
 const PATIENCE: Duration = Duration::from_secs(10);
 

@@ -72,7 +72,7 @@ pub enum Alarm {
 /// A namespace, as far as grants and deletions need to know.
 #[derive(Debug, Default)]
 pub struct NamespaceEntry {
-    pub labels: Labels,
+    pub labels: Arc<Labels>,
     pub is_terminating: bool,
 }
 
@@ -236,12 +236,14 @@ impl Hub {
             Sight::Applied(Object::AddressSource(object)) => self.see_address_source(*object),
             Sight::Applied(Object::Namespace(object)) => {
                 let entry = NamespaceEntry {
-                    labels: object.labels().clone(),
+                    labels: Arc::new(object.labels().clone()),
                     is_terminating: object.metadata.deletion_timestamp.is_some(),
                 };
                 self.see_namespace(object.name_any(), entry);
             }
-            Sight::Unreadable(Kind::RecordSet, metadata, error) => self.see_unreadable_record(*metadata, &error),
+            Sight::Unreadable(Kind::RecordSet, metadata, error) => {
+                self.see_unreadable_record(*metadata, &error)
+            }
             Sight::Unreadable(kind, metadata, error) => {
                 let key = (metadata.namespace.unwrap_or_default(), metadata.name.unwrap_or_default());
                 tracing::warn!(?kind, namespace = key.0, name = key.1, error, "an object can't be read");

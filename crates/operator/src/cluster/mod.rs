@@ -23,6 +23,7 @@ mod records;
 mod release;
 mod secrets;
 mod serve;
+mod small_map;
 mod status;
 mod watch;
 mod witness;

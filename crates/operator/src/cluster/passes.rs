@@ -82,6 +82,14 @@ impl Hub {
         self.wake.insert(zone.clone());
     }
 
+    /// The same, found by a pass: it is looked at again only if that is news.
+    pub fn find_departing(&mut self, zone: &ZoneKey, name: &Name, key: &Key) {
+        let place = (name.clone(), key.clone());
+        if self.zones.get(zone).is_some_and(|entry| !entry.departing.contains(&place)) {
+            self.note_departing(zone, name, key);
+        }
+    }
+
     /// Starts the passes that may start.
     pub fn dispatch(&mut self) {
         if self.is_ending {

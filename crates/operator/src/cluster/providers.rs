@@ -103,7 +103,8 @@ impl Credentials for ReadSecrets<'_> {
 
 impl ProviderEntry {
     fn new(object: Arc<DNSProvider>) -> Self {
-        let desk = Desk::new(object.status.as_ref().map(|status| &*status.conditions));
+        let status = object.status.as_ref();
+        let desk = Desk::new(status, status.map_or(&[], |status| &status.conditions));
         Self { object, active: None, trouble: None, attempt: 0, failures: 0, desk }
     }
 
@@ -131,6 +132,7 @@ impl Hub {
                     && entry.object.annotations() == object.annotations()
                     && entry.object.metadata.deletion_timestamp == object.metadata.deletion_timestamp;
                 entry.object = object.clone();
+                entry.desk.see_object(&*object);
                 is_same
             }
             None => false,
@@ -215,7 +217,7 @@ impl Hub {
             }
             Some(allowed) => {
                 let none = Labels::new();
-                let labels = self.namespaces.get(namespace).map_or(&none, |entry| &entry.labels);
+                let labels = self.namespaces.get(namespace).map_or(&none, |entry| &*entry.labels);
                 match declare::namespaces(allowed) {
                     Namespaces::Same => namespace == self.namespace,
                     other => other.contain(&self.namespace, namespace, labels),
@@ -443,7 +445,7 @@ impl Hub {
         let Some(verdict) = status::provider_verdict(entry) else { return };
         let status = status::provider_status(entry, &verdict);
         let object = entry.object.clone();
-        entry.desk.report((&self.writer, &self.teller), (&*object, object.status.as_ref()), verdict, &status);
+        entry.desk.report((&self.writer, &self.teller), &*object, verdict, &status);
     }
 
     /// Our own write of a provider is over.

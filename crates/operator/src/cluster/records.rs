@@ -1,14 +1,11 @@
 //! RecordSets in the hub: what each wishes, where that goes, and what became of it.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
-};
+use std::sync::Arc;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
 use kube::{Resource, ResourceExt};
 use zonekeeper_api::{
-    Reason, RecordSet, RecordSetSpec, WrittenRecord,
+    ConditionType, Reason, RecordSet, RecordSetSpec, RecordSetStatus, WrittenRecord,
     wellknown::{RECONCILE_REQUESTED_AT, RECORD_FINALIZER},
 };
 use zonekeeper_kernel::{
@@ -25,6 +22,7 @@ use crate::cluster::{
     conditions::Verdict,
     hub::Hub,
     job::{Drifted, WishState, reason},
+    small_map::{SmallMap, SmallSet},
     status,
     witness::{Question, Testimony, record_set_of},
     write::{Desk, Writing, is_newer},
@@ -38,13 +36,13 @@ pub struct RecordEntry {
     /// Why it, or a part of it, is refused before any zone could say something.
     pub refused: Option<Verdict>,
     /// Where its wish goes.
-    pub placed: BTreeMap<ZoneKey, Name>,
+    pub placed: SmallMap<ZoneKey, Name>,
     /// Where it may hold something: what it wishes, and what it wished before.
-    pub places: BTreeSet<(ZoneKey, Name)>,
+    pub places: SmallSet<(ZoneKey, Name)>,
     /// What became of it, by zone.
-    pub states: BTreeMap<ZoneKey, PlaceState>,
+    pub states: SmallMap<ZoneKey, PlaceState>,
     /// Why it holds something still that it wishes no more.
-    pub lingering: BTreeMap<(ZoneKey, Name), Verdict>,
+    pub lingering: SmallMap<(ZoneKey, Name), Verdict>,
     /// The last write for it.
     pub synced: Option<Time>,
     /// Whether another release takes care of it.
@@ -65,17 +63,16 @@ pub struct PlaceState {
 // === impl RecordEntry ===
 
 impl RecordEntry {
-    fn new(object: Arc<RecordSet>) -> Self {
+    fn new(object: Arc<RecordSet>, desk: Desk) -> Self {
         let synced = object.status.as_ref().and_then(|status| status.last_sync_time.clone());
-        let desk = Desk::new(object.status.as_ref().map(|status| &*status.conditions));
         Self {
             object,
             intent: None,
             refused: None,
-            placed: BTreeMap::new(),
-            places: BTreeSet::new(),
-            states: BTreeMap::new(),
-            lingering: BTreeMap::new(),
+            placed: SmallMap::default(),
+            places: SmallSet::default(),
+            states: SmallMap::default(),
+            lingering: SmallMap::default(),
             synced,
             is_others: false,
             unreadable: None,
@@ -106,10 +103,7 @@ impl RecordEntry {
     pub fn was_programmed(&self) -> bool {
         let Some(status) = &self.object.status else { return false };
         status.observed_generation == self.object.metadata.generation
-            && status
-                .conditions
-                .iter()
-                .any(|condition| condition.type_ == "Programmed" && condition.status == "True")
+            && self.desk.since.is_true(ConditionType::Programmed)
     }
 }
 
@@ -117,8 +111,13 @@ impl RecordEntry {
 
 impl Hub {
     /// A RecordSet was seen, or came back from our own write.
-    pub fn see_record(&mut self, object: RecordSet) {
+    pub fn see_record(&mut self, mut object: RecordSet) {
         let key = (object.namespace().unwrap_or_default(), object.name_any());
+        let status = object.status.take();
+        let conditions = status.as_ref().map_or(&[][..], |status| &status.conditions);
+        let mut desk = Desk::new(status.as_ref(), conditions);
+        // There are many RecordSets, and their conditions take most of the room.
+        object.status = status.map(|status| RecordSetStatus { conditions: Vec::new(), ..status });
         let object = Arc::new(object);
         let is_same_wish = match self.records.get_mut(&key) {
             // A late answer to a write may be about an object that is gone, and came again since.
@@ -131,11 +130,12 @@ impl Hub {
                 let is_same = has_same_wish(&entry.object, &object) && entry.unreadable.is_none();
                 entry.object = object.clone();
                 entry.unreadable = None;
+                entry.desk.take_over(&mut desk);
                 is_same
             }
             None => false,
         };
-        self.records.entry(key.clone()).or_insert_with(|| RecordEntry::new(object));
+        self.records.entry(key.clone()).or_insert_with(|| RecordEntry::new(object, desk));
         self.scan_if_requested(&key);
         if is_same_wish {
             // Somebody may have written our status.
@@ -169,7 +169,10 @@ impl Hub {
         );
         object.metadata = metadata;
         let object = Arc::new(object);
-        let entry = self.records.entry(key.clone()).or_insert_with(|| RecordEntry::new(object.clone()));
+        let entry = self
+            .records
+            .entry(key.clone())
+            .or_insert_with(|| RecordEntry::new(object.clone(), Desk::default()));
         entry.object = object;
         entry.unreadable = Some(Verdict::new(Reason::InvalidValue, format!("can't be read: {error}")));
         self.consider_record(&key);
@@ -182,7 +185,7 @@ impl Hub {
 
     fn forget_record(&mut self, key: &Key) {
         let Some(entry) = self.records.remove(key) else { return };
-        for (zone, name) in &entry.places {
+        for (zone, name) in entry.places.keys() {
             self.unwish(zone, name, key);
         }
         self.unmet_of(key);
@@ -196,13 +199,13 @@ impl Hub {
         let Some(entry) = self.records.get(key) else { return };
         let object = entry.object.clone();
         if entry.is_leaving() {
-            self.place_record(key, BTreeMap::new(), None);
+            self.place_record(key, SmallMap::default(), None);
             self.look_where_it_was(key);
             self.release_record(key);
             return;
         }
         let (placed, intent, refused, is_others) = match &entry.unreadable {
-            Some(why) => (BTreeMap::new(), None, Some(why.clone()), false),
+            Some(why) => (SmallMap::default(), None, Some(why.clone()), false),
             None => self.wish_of(&object),
         };
         let needs_finalizer = !placed.is_empty() && !entry.has_finalizer();
@@ -239,9 +242,9 @@ impl Hub {
     fn wish_of(
         &self,
         object: &RecordSet,
-    ) -> (BTreeMap<ZoneKey, Name>, Option<Arc<Intent>>, Option<Verdict>, bool) {
+    ) -> (SmallMap<ZoneKey, Name>, Option<Arc<Intent>>, Option<Verdict>, bool) {
         let namespace = object.namespace().unwrap_or_default();
-        let none = Labels::new();
+        let none = Arc::new(Labels::new());
         let labels = self.namespaces.get(&namespace).map_or(&none, |namespace| &namespace.labels);
         let addresses = self.addresses_for(object);
         let surroundings = Surroundings { namespace_labels: labels, addresses: &addresses };
@@ -249,7 +252,7 @@ impl Hub {
             Ok(asked) => asked,
             Err(bad) => {
                 let refused = Verdict::new(Reason::InvalidValue, bad.to_string());
-                return (BTreeMap::new(), None, Some(refused), false);
+                return (SmallMap::default(), None, Some(refused), false);
             }
         };
         let (candidates, rejections) = choose(&intent, &self.index);
@@ -294,12 +297,14 @@ impl Hub {
     }
 
     /// Moves an object's wish from where it was to where it goes now, and wakes the zones that this touches.
-    fn place_record(&mut self, key: &Key, placed: BTreeMap<ZoneKey, Name>, intent: Option<Arc<Intent>>) {
+    fn place_record(&mut self, key: &Key, placed: SmallMap<ZoneKey, Name>, intent: Option<Arc<Intent>>) {
         let Some(entry) = self.records.get_mut(key) else { return };
         let before = std::mem::replace(&mut entry.placed, placed.clone());
         entry.intent.clone_from(&intent);
-        entry.places.extend(placed.iter().map(|(zone, name)| (zone.clone(), name.clone())));
-        for (zone, name) in &before {
+        for (zone, name) in placed.iter() {
+            entry.places.insert((zone.clone(), name.clone()), ());
+        }
+        for (zone, name) in before.iter() {
             if placed.get(zone) != Some(name) {
                 self.unwish(zone, name, key);
                 self.note_departing(zone, name, key);
@@ -316,7 +321,7 @@ impl Hub {
         let Some(entry) = self.records.get(key) else { return };
         let object = entry.object.clone();
         let zones = object.status.iter().flat_map(|status| &status.zones);
-        let mut places: Vec<(ZoneKey, Name)> = entry.places.iter().cloned().collect();
+        let mut places: Vec<(ZoneKey, Name)> = entry.places.keys().cloned().collect();
         for zone in zones {
             let zone = ZoneKey { namespace: zone.namespace.clone(), name: zone.name.clone() };
             let Some(domain) =
@@ -333,7 +338,7 @@ impl Hub {
         }
         for (zone, name) in places {
             if let Some(entry) = self.records.get_mut(key) {
-                entry.places.insert((zone.clone(), name.clone()));
+                entry.places.insert((zone.clone(), name.clone()), ());
             }
             self.note_departing(&zone, &name, key);
         }
@@ -404,7 +409,7 @@ impl Hub {
         if !had_arrived && entry.has_arrived() {
             let old: Vec<_> = entry
                 .places
-                .iter()
+                .keys()
                 .filter(|(zone, name)| entry.placed.get(zone) != Some(name))
                 .cloned()
                 .collect();
@@ -422,7 +427,7 @@ impl Hub {
         let Some(verdict) = status::record_verdict(entry) else { return };
         let status = status::record_status(entry, &verdict, &self.zones);
         let object = entry.object.clone();
-        entry.desk.report((&self.writer, &self.teller), (&*object, object.status.as_ref()), verdict, &status);
+        entry.desk.report((&self.writer, &self.teller), &*object, verdict, &status);
         if entry.unreadable.is_some() {
             // The API's answer can't be read either: what was written is remembered here.
             Arc::make_mut(&mut entry.object).status = Some(status);
@@ -477,8 +482,8 @@ impl Hub {
             let is_retaining = entry.object.spec.deletion_policy == zonekeeper_api::DeletionPolicy::Retain
                 && entry.object.spec.rtype.parse() == Ok(rtype)
                 && wished_name(&entry.object).is_none_or(|wished| wished == *name);
-            entry.places.insert(place);
-            self.note_departing(zone, name, &key);
+            entry.places.insert(place, ());
+            self.find_departing(zone, name, &key);
             return match is_retaining {
                 true => Testimony::Retaining { object: key, uid },
                 false => Testimony::Leaving { object: key, uid },
@@ -490,9 +495,11 @@ impl Hub {
         let may_have_it_no_more = |reason: Reason| {
             matches!(reason, Reason::NotAllowed | Reason::NoMatchingZone | Reason::AmbiguousZone)
         };
-        let mut reasons =
-            entry.refused.iter().chain(entry.states.values().map(|state| &state.verdict)).map(|it| it.reason);
-        if wants_this || entry.is_others || reasons.any(may_have_it_no_more) {
+        let has_lost_it = {
+            let states = entry.states.values().map(|state| &state.verdict);
+            entry.refused.iter().chain(states).any(|verdict| may_have_it_no_more(verdict.reason))
+        };
+        if wants_this || entry.is_others || has_lost_it {
             return Testimony::Nothing;
         }
         // A change of type is one step; whatever moves goes from its old place when it has arrived at its new one.
@@ -503,9 +510,9 @@ impl Hub {
             return Testimony::Nothing;
         }
         let Some(entry) = self.records.get_mut(&key) else { return Testimony::Nothing };
-        entry.places.insert(place);
+        entry.places.insert(place, ());
         let generation = entry.object.metadata.generation.unwrap_or_default();
-        self.note_departing(zone, name, &key);
+        self.find_departing(zone, name, &key);
         Testimony::WantsOther { object: key, uid, generation }
     }
 

@@ -63,7 +63,7 @@ impl Hub {
         let written =
             written.map(|zone| ZoneKey { namespace: zone.namespace.clone(), name: zone.name.clone() });
         let mut zones: Vec<ZoneKey> =
-            entry.places.iter().map(|(zone, _)| zone.clone()).chain(written).collect();
+            entry.places.keys().map(|(zone, _)| zone.clone()).chain(written).collect();
         zones.sort();
         zones.dedup();
         let mut orphaned = None;
@@ -73,7 +73,7 @@ impl Hub {
                     orphaned.or(Some(format!("DNSZone {key} is gone; its records stay at the provider")));
                 continue;
             };
-            let is_left = entry.places.iter().any(|(place, _)| *place == key) || !zone.is_surveyed();
+            let is_left = entry.places.keys().any(|(place, _)| *place == key) || !zone.is_surveyed();
             if !is_left {
                 continue;
             }

@@ -61,7 +61,7 @@ pub fn record_status(
     let before = object.status.clone().unwrap_or_default();
     let generation = object.metadata.generation;
     let mut written: Vec<WrittenZone> = Vec::new();
-    for (key, state) in &entry.states {
+    for (key, state) in entry.states.iter() {
         let id = zones.get(key).and_then(zone_id).or_else(|| {
             let known =
                 before.zones.iter().find(|zone| zone.namespace == key.namespace && zone.name == key.name);
@@ -77,7 +77,7 @@ pub fn record_status(
     // Where it was before is remembered until it has left.
     for zone in &before.zones {
         let key = ZoneKey { namespace: zone.namespace.clone(), name: zone.name.clone() };
-        let is_there_still = entry.places.iter().any(|(place, _)| *place == key) || entry.placed.is_empty();
+        let is_there_still = entry.places.keys().any(|(place, _)| *place == key) || entry.placed.is_empty();
         if !entry.states.contains_key(&key) && is_there_still {
             written.push(zone.clone());
         }
@@ -101,7 +101,7 @@ pub fn record_status(
         zones: written,
         last_sync_time: entry.synced.clone(),
         last_handled_reconcile_at: object.annotations().get(RECONCILE_REQUESTED_AT).cloned(),
-        conditions: conditions(&before.conditions, generation, shown),
+        conditions: conditions(&entry.desk.since, generation, shown),
     }
 }
 
@@ -179,7 +179,7 @@ pub fn zone_status(entry: &ZoneEntry, verdict: &Verdict) -> DNSZoneStatus {
         plan: survey.map(|survey| survey.outstanding.plan.clone()).or(before.plan),
         last_sync_time: entry.synced.clone(),
         last_handled_reconcile_at: entry.handled.clone(),
-        conditions: conditions(&before.conditions, generation, shown),
+        conditions: conditions(&entry.desk.since, generation, shown),
     }
 }
 
@@ -238,7 +238,7 @@ pub fn provider_status(entry: &ProviderEntry, verdict: &Verdict) -> DNSProviderS
             None => before.token_expires,
         },
         conditions: conditions(
-            &before.conditions,
+            &entry.desk.since,
             generation,
             verdict.common().into_iter().chain([credentials]),
         ),
@@ -247,19 +247,18 @@ pub fn provider_status(entry: &ProviderEntry, verdict: &Verdict) -> DNSProviderS
 
 /// The status of an AddressSource.
 pub fn address_status(entry: &AddressEntry, verdict: &Verdict) -> AddressSourceStatus {
-    let before = entry.object.status.clone().unwrap_or_default();
     let generation = entry.object.metadata.generation;
     AddressSourceStatus {
         observed_generation: generation,
         addresses: entry.good.iter().flatten().map(ToString::to_string).collect(),
         last_handled_reconcile_at: entry.object.annotations().get(RECONCILE_REQUESTED_AT).cloned(),
-        conditions: conditions(&before.conditions, generation, verdict.common()),
+        conditions: conditions(&entry.desk.since, generation, verdict.common()),
     }
 }
 
 /// What a status says of an object, so that it is not told again.
-pub fn ready_verdict(conditions: Option<&[Condition]>) -> Option<Verdict> {
-    let ready = conditions?.iter().find(|condition| condition.type_ == ConditionType::Ready.as_str())?;
+pub fn ready_verdict(conditions: &[Condition]) -> Option<Verdict> {
+    let ready = conditions.iter().find(|condition| condition.type_ == ConditionType::Ready.as_str())?;
     Some(Verdict::new(ready.reason.parse().ok()?, ready.message.clone()))
 }
 

@@ -81,9 +81,7 @@ where
     let stream = watcher(api, watcher::Config::default());
     let read = move |object: DeserializeGuard<K>| match object.0 {
         Ok(object) => Sight::Applied(wrap(object)),
-        Err(invalid) => {
-            Sight::Unreadable(kind, Box::new(invalid.metadata), invalid.error)
-        }
+        Err(invalid) => Sight::Unreadable(kind, Box::new(invalid.metadata), invalid.error),
     };
     tokio::spawn(forward(stream, hub.clone(), kind, read));
 }

@@ -1,19 +1,29 @@
 //! Our own writes: statuses by server-side apply, finalizers, each beside the hub and at most one per object.
 
-use std::{fmt::Debug, sync::Arc};
+use std::{
+    fmt::Debug,
+    hash::{DefaultHasher, Hash, Hasher},
+    sync::Arc,
+};
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::{
     Api, Client, Resource, ResourceExt,
     api::{Patch, PatchParams},
-    core::NamespaceResourceScope,
+    core::{NamespaceResourceScope, object::HasStatus},
 };
 use serde::{Serialize, de::DeserializeOwned};
-use serde_json::{Value, json};
+use serde_json::{Value, json, value::to_raw_value};
 use tokio::sync::{Semaphore, mpsc::UnboundedSender};
 use zonekeeper_api::{API_VERSION, AddressSource, DNSProvider, DNSZone, RecordSet};
 
-use crate::cluster::{Key, Message, Written, conditions::Verdict, events::Teller, status, watch::Kind};
+use crate::cluster::{
+    Key, Message, Written,
+    conditions::{Transitions, Verdict},
+    events::Teller,
+    status,
+    watch::Kind,
+};
 
 /// The one field manager of all that we write.
 pub const MANAGER: &str = "zonekeeper";
@@ -39,11 +49,15 @@ pub enum Writing {
     Again,
 }
 
-/// What was told of an object, and what is being written of it.
+/// What was told of an object, what its status says, and what is being written of it.
 #[derive(Debug, Default)]
 pub struct Desk {
     pub writing: Writing,
     pub told: Option<Verdict>,
+    /// Since when its conditions are as they are.
+    pub since: Transitions,
+    /// Stands for the status as it is: there are many objects, and nobody reads their statuses here.
+    fingerprint: u64,
 }
 
 /// A kind that we write.
@@ -57,6 +71,12 @@ pub trait Writable: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwne
     fn written(object: Box<Self>) -> Written;
 }
 
+/// A kind whose status has conditions.
+pub trait HasConditions {
+    /// The conditions.
+    fn conditions(&self) -> &[Condition];
+}
+
 macro_rules! writable {
     ($kind:ident, $variant:ident, $api:expr) => {
         impl Writable for $kind {
@@ -68,6 +88,12 @@ macro_rules! writable {
 
             fn written(object: Box<Self>) -> Written {
                 Written::$variant(object)
+            }
+        }
+
+        impl HasConditions for $kind {
+            fn conditions(&self) -> &[Condition] {
+                self.status.as_ref().map_or(&[], |status| &status.conditions)
             }
         }
     };
@@ -88,16 +114,34 @@ fn namespaced<K: Resource<DynamicType = (), Scope = NamespaceResourceScope>>(
 // === impl Desk ===
 
 impl Desk {
-    /// What the conditions of an object say was told before.
-    pub fn new(conditions: Option<&[Condition]>) -> Self {
-        Self { writing: Writing::Idle, told: status::ready_verdict(conditions) }
+    /// The desk of an object that is seen for the first time: what its conditions say was told before.
+    pub fn new<S: Serialize>(status: Option<&S>, conditions: &[Condition]) -> Self {
+        let mut desk = Self { told: status::ready_verdict(conditions), ..Self::default() };
+        desk.see(status, conditions);
+        desk
+    }
+
+    /// Takes over what another desk read.
+    pub fn take_over(&mut self, read: &mut Self) {
+        self.since = std::mem::take(&mut read.since);
+        self.fingerprint = read.fingerprint;
+    }
+
+    /// Takes over what the status of an object says.
+    pub fn see_object<K: Writable + HasConditions + HasStatus<Status: Serialize>>(&mut self, object: &K) {
+        self.see(object.status(), object.conditions());
+    }
+
+    fn see<S: Serialize>(&mut self, status: Option<&S>, conditions: &[Condition]) {
+        self.since = Transitions::of(conditions);
+        self.fingerprint = status.map(fingerprint).unwrap_or_default();
     }
 
     /// Tells and writes what is new of an object; says whether a write is needed and was begun, or must wait.
-    pub fn report<K: Writable, S: Serialize + PartialEq>(
+    pub fn report<K: Writable, S: Serialize>(
         &mut self,
         (writer, teller): (&Writer, &Teller),
-        (object, current): (&K, Option<&S>),
+        object: &K,
         verdict: Verdict,
         status: &S,
     ) -> bool {
@@ -108,7 +152,7 @@ impl Desk {
             }
             self.told = Some(verdict);
         }
-        if current == Some(status) {
+        if self.fingerprint == fingerprint(status) {
             return false;
         }
         match self.writing {
@@ -166,6 +210,8 @@ impl Writer {
 
     fn send<K: Writable>(&self, object: &K, part: Part, body: Value) {
         let key: Key = (object.namespace().unwrap_or_default(), object.name_any());
+        // Thousands may wait for their turn: text takes a tenth of the room.
+        let Ok(body) = to_raw_value(&body) else { return };
         let writer = self.clone();
         tokio::spawn(async move {
             let Ok(_slot) = writer.slots.acquire().await else { return };
@@ -198,6 +244,13 @@ impl Writer {
 enum Part {
     Status,
     Finalizers,
+}
+
+fn fingerprint(status: &impl Serialize) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    // Our own statuses have a JSON form; without one they would be written anew each time.
+    serde_json::to_vec(status).unwrap_or_default().hash(&mut hasher);
+    hasher.finish()
 }
 
 /// Whether an object is newer than the one that is known. Resource versions of etcd are numbers.

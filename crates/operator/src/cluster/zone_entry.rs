@@ -16,7 +16,7 @@ use zonekeeper_api::{
 use zonekeeper_kernel::{guard::Approval, name::Name, rdata::RecordType, resolve::Intent, zone::Zone};
 
 use crate::{
-    cluster::{Key, conditions::Verdict, job::Survey, pacing::Pacing, write::Desk},
+    cluster::{Key, conditions::Verdict, job::Survey, pacing::Pacing, small_map::SmallMap, write::Desk},
     zone::ZoneWorker,
 };
 
@@ -37,7 +37,7 @@ pub struct ZoneEntry {
     pub worker: Lent,
     /// The search for it at its provider that counts.
     pub attempt: u64,
-    pub wishes: BTreeMap<Name, BTreeMap<Key, Arc<Intent>>>,
+    pub wishes: BTreeMap<Name, SmallMap<Key, Arc<Intent>>>,
     /// Who may hold something at a name, and wishes it no more.
     pub departing: BTreeSet<(Name, Key)>,
     /// Sets of which some values belong to objects that can't be served now.
@@ -127,7 +127,7 @@ impl ZoneEntry {
     pub fn new(object: Arc<DNSZone>) -> Self {
         let status = object.status.clone().unwrap_or_default();
         Self {
-            desk: Desk::new(Some(&status.conditions)),
+            desk: Desk::new(object.status.as_ref(), &status.conditions),
             guard: status.guard.unwrap_or_default(),
             effective_interval: None,
             synced: status.last_sync_time,

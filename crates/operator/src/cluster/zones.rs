@@ -55,6 +55,7 @@ impl Hub {
                     && entry.object.annotations() == object.annotations()
                     && entry.object.metadata.deletion_timestamp == object.metadata.deletion_timestamp;
                 entry.object = object.clone();
+                entry.desk.see_object(&*object);
                 is_same
             }
             None => false,
@@ -86,7 +87,7 @@ impl Hub {
         let records: Vec<Key> = self
             .records
             .iter()
-            .filter(|(_, record)| record.places.iter().any(|(zone, _)| zone == key))
+            .filter(|(_, record)| record.places.keys().any(|(zone, _)| zone == key))
             .map(|(key, _)| key.clone())
             .collect();
         for record in records {
@@ -143,9 +144,7 @@ impl Hub {
 
     /// Puts a zone among those that wishes can go to, and places anew what it may concern.
     pub fn index_zone(&mut self, zone: Zone) {
-        let key = zone.key.clone();
-        let is_same = self.index.get(&key).is_some_and(|old| format!("{old:?}") == format!("{zone:?}"));
-        if is_same {
+        if self.index.get(&zone.key) == Some(&zone) {
             return;
         }
         self.index.insert(zone.clone());
@@ -235,7 +234,7 @@ impl Hub {
         let Some(entry) = self.zones.get_mut(key) else { return };
         let object = entry.object.clone();
         let reporting = (&self.writer, &self.teller);
-        if !entry.desk.report(reporting, (&*object, object.status.as_ref()), verdict, &status) {
+        if !entry.desk.report(reporting, &*object, verdict, &status) {
             for waiting in entry.entering.drain(..) {
                 // Whoever waited may be gone.
                 let _ = waiting.send(());

@@ -1,6 +1,9 @@
 //! What a folder wants of each zone, and whose wishes could not be understood.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use kube::ResourceExt;
 use zonekeeper_api::{AddressSource, RecordSetSpec};
@@ -69,7 +72,7 @@ impl Wishes {
             let age = format!("{namespace}/{}", object.name_any());
             let holder = Holder::new("recordset", &namespace, &object.name_any());
             let addresses = permitted(folder, &namespace, addresses);
-            let labels = folder.namespace_labels(&namespace);
+            let labels = Arc::new(folder.namespace_labels(&namespace));
             let surroundings = Surroundings { namespace_labels: &labels, addresses: &addresses };
             match record_set(object, age, &surroundings) {
                 Ok(Asked { intent, unknown }) => wishes.place(intent, unknown, &candidates),
