@@ -6,9 +6,20 @@
 
 #![allow(clippy::panic, reason = "a test that can't go on says why")]
 
+mod addresses;
+mod adoption;
 mod credentials;
+mod deletion;
 mod drift;
 mod grants;
+mod guard;
+mod limits;
+mod marker_key;
+mod policies;
+mod prune;
 mod records;
+mod restart;
+mod setup;
+mod status;
 mod support;
 mod zones;

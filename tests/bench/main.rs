@@ -19,8 +19,10 @@ async fn main() -> anyhow::Result<()> {
     {
         return planning::measure(records.parse()?, change.parse()?);
     }
-    if arguments == ["operator"] {
-        return operator::measure().await;
+    if let [mode, parts @ ..] = arguments.as_slice()
+        && mode == "operator"
+    {
+        return operator::measure(parts).await;
     }
     println!("## Planning\n");
     println!("Live and desired in memory, comment markers signed and verified; one thread.\n");
@@ -36,5 +38,5 @@ async fn main() -> anyhow::Result<()> {
     println!("\nOne changed name in a zone of 100,000 records: {}\n", planning::one_name(100_000)?);
     calls::measure().await?;
     cold::measure().await?;
-    operator::measure().await
+    operator::measure(&[]).await
 }

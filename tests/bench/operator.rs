@@ -46,16 +46,23 @@ impl Drop for Running {
     }
 }
 
-/// Prints the tables.
-pub async fn measure() -> anyhow::Result<()> {
+/// Prints the tables, or some of them: `single`, `burst`, `100`, `1000`.
+pub async fn measure(parts: &[String]) -> anyhow::Result<()> {
+    let is_asked = |part: &str| parts.is_empty() || parts.iter().any(|asked| asked == part);
     println!("## The operator\n");
     println!("kube-apiserver {}, the simulator without added latency, all on one machine.\n", ControlPlane::version());
-    single().await?;
+    if is_asked("single") {
+        single().await?;
+    }
     println!("| job | time to all present | calls | calls per hour when nothing changes | RSS | CPU per hour |");
     println!("|---|---|---|---|---|---|");
-    burst().await?;
+    if is_asked("burst") {
+        burst().await?;
+    }
     for zones in [100, 1_000] {
-        many(zones).await?;
+        if is_asked(&zones.to_string()) {
+            many(zones).await?;
+        }
     }
     println!();
     Ok(())
@@ -253,7 +260,8 @@ impl Site {
             if all.items.iter().filter(is_ready).count() == count {
                 return Ok(());
             }
-            anyhow::ensure!(begun.elapsed() < PATIENCE, "not all RecordSets become Ready");
+            let other = || all.items.iter().find(|object| !is_ready(object)).map(|object| &object.status);
+            anyhow::ensure!(begun.elapsed() < PATIENCE, "not all RecordSets become Ready: {:?}", other());
             tokio::time::sleep(Duration::from_millis(500)).await;
         }
     }

@@ -88,6 +88,10 @@ pub struct GuardStatus {
     /// Unowned records pruned since.
     #[serde(default)]
     pub prunes: u32,
+    /// The hash that was approved and is being carried out; a restart goes on with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 128))]
+    pub pending_approval: Option<String>,
     /// Hashes that were approved and carried out; they do not work again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 50), inner(length(max = 128)))]

@@ -252,8 +252,10 @@ impl Excess {
         let deletes = window.deletes + count(is_counted_delete);
         let updates = window.updates + count(is_counted_update);
         let prunes = window.prunes + count(|change| change.cause == Cause::Pruned);
+        // A window can see more changes than there were sets at its start; all of them is no limit.
         let is_past = |count: usize, percent: usize| match of < limits.min_records {
-            true => percent < 100 && count > 3,
+            _ if percent >= 100 => false,
+            true => count > 3,
             false => count * 100 > percent * of,
         };
         Self {

@@ -105,6 +105,11 @@ fn route(
             world.faults = FaultPlan::new(read::<Vec<Fault>>(body)?);
             Ok(json!({}))
         }
+        ("GET", ["held"]) => Ok(json!({"held": world.gate.held()})),
+        ("POST", ["release"]) => {
+            world.gate.release();
+            Ok(json!({}))
+        }
         ("GET", ["knobs"]) => serde_json::to_value(world.knobs).map_err(|error| error.to_string()),
         ("PUT", ["knobs"]) => {
             world.set_knobs(read::<Knobs>(body)?);

@@ -85,6 +85,8 @@ pub enum Action {
     Unsuccessful,
     /// Milliseconds; the request then goes on.
     Latency(u64),
+    /// Waits, before or after it takes effect, until it is released or its client goes away.
+    Hold,
     /// After listing page `after_page`, the zone changes behind the client's back, once.
     ShiftPages {
         after_page: u64,
@@ -121,6 +123,7 @@ pub struct FaultPlan {
 #[derive(Clone, Debug, Default)]
 pub struct Verdict {
     pub latency: u64,
+    pub hold: Option<When>,
     pub strike: Option<(When, Action)>,
     pub shifts: Vec<(u64, Shift, usize)>,
 }
@@ -170,6 +173,12 @@ impl Fault {
         Self { when, then: Then::StayDown, ..Self::nth_write(n, Action::Cut) }
     }
 
+    /// The nth write and all after it wait as asked until they are released.
+    pub fn hold_from_write(n: u64, when: When) -> Self {
+        let on = Match { scope: Scope::Writes, which: Which::From(n), ..Match::default() };
+        Self { when, ..Self::new(on, Action::Hold) }
+    }
+
     pub fn after(self) -> Self {
         Self { when: When::After, ..self }
     }
@@ -208,7 +217,8 @@ impl Verdict {
     /// `[when, act]` for the journal; a delay shows only where nothing worse happened.
     pub fn shown(&self) -> Option<Value> {
         let delay = (self.latency > 0).then_some((When::Before, Action::Latency(self.latency)));
-        let struck = self.strike.clone().or(delay)?;
+        let hold = self.hold.map(|when| (when, Action::Hold));
+        let struck = self.strike.clone().or(hold).or(delay)?;
         serde_json::to_value(struck).ok()
     }
 }
@@ -238,6 +248,7 @@ impl FaultPlan {
             self.is_down |= fault.then == Then::StayDown;
             match &fault.act {
                 Action::Latency(milliseconds) => verdict.latency += milliseconds,
+                Action::Hold => drop(verdict.hold.get_or_insert(fault.when)),
                 Action::ShiftPages { after_page, shift } => {
                     verdict.shifts.push((*after_page, shift.clone(), index));
                 }

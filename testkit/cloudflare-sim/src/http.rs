@@ -98,7 +98,13 @@ async fn answer(world: Shared, request: Request<Incoming>) -> Result<Response<Bo
     if verdict.latency > 0 {
         tokio::time::sleep(Duration::from_millis(verdict.latency)).await;
     }
+    if verdict.hold == Some(When::Before) {
+        hold(&world).await;
+    }
     let (reply, allowance) = handle(&mut lock(&world), &parts, body, &form, &verdict);
+    if verdict.hold == Some(When::After) {
+        hold(&world).await;
+    }
     match verdict.strike {
         Some((_, Action::Cut)) => Err(Cut),
         Some((_, Action::CutMidBody)) => Ok(half(response(reply.clone(), Some(allowance)), &reply.body)),
@@ -110,6 +116,12 @@ async fn answer(world: Shared, request: Request<Incoming>) -> Result<Response<Bo
             Ok(response)
         }
     }
+}
+
+/// Waits for the test; when the client goes away, hyper drops the request here, and it never takes effect.
+async fn hold(world: &Shared) {
+    let held = lock(world).gate.hold();
+    held.released().await;
 }
 
 /// One request against the locked state: rate limit, endpoint, faults, journal.
@@ -208,7 +220,7 @@ fn replaced(action: &Action, world: &World) -> Reply {
         Action::Html(status) => Reply::html(*status, &format!("{status}: error")),
         Action::Empty(status) => Reply::empty(*status),
         Action::Unsuccessful => internal(200).into(),
-        Action::Cut | Action::CutMidBody | Action::Latency(_) | Action::ShiftPages { .. } => {
+        Action::Cut | Action::CutMidBody | Action::Latency(_) | Action::Hold | Action::ShiftPages { .. } => {
             Reply::empty(500)
         }
     }

@@ -17,6 +17,7 @@ mod draft;
 mod error;
 mod fault;
 mod filter;
+mod hold;
 mod http;
 mod journal;
 mod kinds;

@@ -155,6 +155,16 @@ impl Sim {
         lock(&self.world).faults = FaultPlan::new(plan);
     }
 
+    /// How many requests a fault holds now.
+    pub fn held(&self) -> usize {
+        lock(&self.world).gate.held()
+    }
+
+    /// Lets the requests go on that are held now; those that come later are held as the plan says.
+    pub fn release(&self) {
+        lock(&self.world).gate.release();
+    }
+
     pub fn knobs(&self, knobs: Knobs) {
         lock(&self.world).set_knobs(knobs);
     }

@@ -2,6 +2,8 @@
 
 mod rig;
 
+use std::time::Duration;
+
 use cloudflare_sim::{Action, Fault, Match, Scope, Shift, When, Which};
 use reqwest::Method;
 use rig::{Rig, a};
@@ -52,6 +54,40 @@ async fn a_batch_cut_after_is_applied_whole() {
     let batch = json!({"posts": [a("one"), a("two")]});
     assert!(rig.send(Method::POST, "/dns_records/batch", Some(batch)).await.is_err());
     assert_eq!(rig.names(), ["one", "two"]);
+}
+
+#[tokio::test]
+async fn a_held_write_waits_for_its_release_before_or_after_it_takes_effect() {
+    for (when, meanwhile) in [(When::Before, vec!["one"]), (When::After, vec!["one", "two"])] {
+        let rig = Rig::unlimited().await;
+        rig.sim.faults(vec![Fault::hold_from_write(2, when)]);
+        rig.create("one").await.unwrap();
+        let look = async {
+            while rig.sim.held() == 0 {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+            let seen = rig.names();
+            rig.sim.release();
+            seen
+        };
+        let (answer, seen) = tokio::join!(rig.create("two"), look);
+        answer.unwrap();
+        assert_eq!(seen, meanwhile);
+        assert_eq!((rig.names(), rig.sim.held()), (vec!["one".to_owned(), "two".to_owned()], 0));
+    }
+}
+
+#[tokio::test]
+async fn a_held_write_whose_client_goes_away_never_takes_effect() {
+    let rig = Rig::unlimited().await;
+    rig.sim.faults(vec![Fault::hold_from_write(1, When::Before)]);
+    let answer = tokio::time::timeout(Duration::from_millis(200), rig.create("one")).await;
+    assert!(answer.is_err());
+    while rig.sim.held() > 0 {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    rig.sim.release();
+    assert_eq!(rig.names(), [""; 0]);
 }
 
 #[tokio::test]

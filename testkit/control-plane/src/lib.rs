@@ -51,6 +51,7 @@ pub use crate::{
     namespace::Namespace,
     plane::{ControlPlane, Options},
     process::Process,
+    relay::{Flow, Relay},
     second::SecondView,
     user::User,
     view::View,

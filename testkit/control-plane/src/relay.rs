@@ -1,4 +1,5 @@
-//! A relay in front of etcd that can hold back everything, for an API server that must not see what is new.
+//! A relay that can hold back everything: in front of etcd, for an API server that must not see what is new, or in
+//! front of an API server, for a client that must not.
 
 use std::{
     io::{Read, Write},
@@ -15,10 +16,14 @@ pub struct Relay {
     gate: Arc<Gate>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+/// What a relay does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flow {
+    /// Passes everything on.
     Open,
+    /// Passes nothing on; connections stay open.
     Held,
+    /// Closes everything.
     Ended,
 }
 
@@ -30,6 +35,7 @@ struct Gate {
 // === impl Relay ===
 
 impl Relay {
+    /// Listens on a free port and passes everything on to the target's.
     pub fn start(target: u16) -> Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).context("starting a relay")?;
         let port = listener.local_addr()?.port();
@@ -44,10 +50,12 @@ impl Relay {
         Ok(Self { port, gate })
     }
 
+    /// Where it listens.
     pub fn port(&self) -> u16 {
         self.port
     }
 
+    /// Does something else from now on.
     pub fn set(&self, flow: Flow) {
         *self.gate.flow.lock().unwrap_or_else(PoisonError::into_inner) = flow;
         self.gate.changed.notify_all();

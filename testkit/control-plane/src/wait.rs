@@ -31,6 +31,10 @@ pub async fn eventually<T, S: Debug>(
         let left = deadline.saturating_sub(start.elapsed());
         match timeout(left, look()).await {
             Ok(Ok(found)) => return found,
+            // A look that never waits is never interrupted: the clock ends it too.
+            Ok(Err(seen)) if left.is_zero() => {
+                panic!("{what}: not within {deadline:?}; last seen: {seen:#?}")
+            }
             Ok(Err(seen)) => last = Some(seen),
             Err(_) => panic!("{what}: not within {deadline:?}; last seen: {last:#?}"),
         }

@@ -30,6 +30,8 @@ use super::{
 /// Only a failing test waits that long.
 pub const DEADLINE: Duration = Duration::from_secs(40);
 
+const LEVEL: &str = "zonekeeper=debug,info";
+
 static REQUEST: AtomicUsize = AtomicUsize::new(1);
 
 pub struct Lab<'a> {
@@ -116,14 +118,26 @@ impl<'a> Lab<'a> {
     }
 
     pub fn run_with(&self, arguments: &[&str]) {
-        self.run_at("zonekeeper=debug,info", arguments);
+        self.run_at(LEVEL, arguments);
     }
 
     /// Starts the operator with a log level.
     pub fn run_at(&self, level: &str, arguments: &[&str]) {
-        let kubeconfig = self.plane.kubeconfig(&User::zonekeeper()).expect("a kubeconfig");
+        // AddressSources have no controller name: every lab that runs asks them, and all must see the same.
         let own = ["--namespace", self.home.name(), "--controller-name", &self.controller()];
-        let arguments: Vec<String> = own.iter().chain(arguments).map(ToString::to_string).collect();
+        let own = [&own[..], &["--allow-address-source", "127.0.0.0/8"]].concat();
+        let arguments: Vec<&str> = own.iter().chain(arguments).copied().collect();
+        self.start(level, &arguments);
+    }
+
+    /// Starts the operator without a controller name of the lab's own.
+    pub fn run_plainly(&self, arguments: &[&str]) {
+        self.start(LEVEL, arguments);
+    }
+
+    fn start(&self, level: &str, arguments: &[&str]) {
+        let kubeconfig = self.plane.kubeconfig(&User::zonekeeper()).expect("a kubeconfig");
+        let arguments: Vec<String> = arguments.iter().map(ToString::to_string).collect();
         let operator = Operator::start(&kubeconfig, &arguments, level, &self.log);
         *self.operator.lock().expect("one test, one thread") = Some(operator);
     }
@@ -293,7 +307,7 @@ impl<'a> Lab<'a> {
     pub async fn wait(&self, kind: &str, name: &str, what: &str, is_it: impl Fn(&Value) -> bool) -> Value {
         eventually(&format!("{kind} {name}: {what}"), DEADLINE, async || match self.get(kind, name).await {
             Some(object) if is_it(&object) => Ok(object),
-            other => Err(format!("{:#}", other.unwrap_or_default())),
+            other => Err(other.map(|object| format!("{:#} {:#}", object["spec"], object["status"]))),
         })
         .await
     }

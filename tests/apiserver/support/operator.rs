@@ -4,11 +4,13 @@ use std::{
     fs::{self, File, OpenOptions},
     net::{Ipv4Addr, TcpListener},
     path::{Path, PathBuf},
-    process::Stdio,
+    process::{ExitStatus, Stdio},
 };
 
 use tokio::process::{Child, Command};
 use zonekeeper_tests::binary::binary;
+
+use super::lab::DEADLINE;
 
 /// Ends when this is dropped, and with the thread of its test.
 pub struct Operator {
@@ -42,6 +44,23 @@ impl Operator {
     /// Ends it at once.
     pub async fn kill(mut self) {
         self.child.kill().await.expect("it runs");
+    }
+
+    /// Its process id.
+    pub fn id(&self) -> u32 {
+        self.child.id().expect("it runs")
+    }
+
+    /// Sends a signal, such as `STOP`.
+    pub fn signal(&self, signal: &str) {
+        let sent = std::process::Command::new("kill").args([&format!("-{signal}"), &self.id().to_string()]).status();
+        assert!(sent.expect("kill runs").success(), "{signal}");
+    }
+
+    /// Waits until it has ended by itself, and returns how.
+    pub async fn ended(&mut self) -> ExitStatus {
+        let ended = tokio::time::timeout(DEADLINE, self.child.wait()).await;
+        ended.expect("it ends in time").expect("it can be waited for")
     }
 
     /// What it serves under a path.

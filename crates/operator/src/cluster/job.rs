@@ -264,7 +264,7 @@ impl Job {
             counts: pass.plan.counts,
             orphans: std::mem::take(&mut pass.plan.orphans),
             drift: pass.plan.drift.first().map(|change| drift::message(change, domain)),
-            shows_our_id: false,
+            shows_our_id: pass.plan.counts.owned > 0,
             read_only: None,
             outstanding,
         });

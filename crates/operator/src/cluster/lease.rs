@@ -91,7 +91,8 @@ impl Election {
 
     /// Waits until we lead.
     pub async fn win(&mut self) {
-        let pause = (self.duration / 8).min(Duration::from_secs(2));
+        // A Lease that was given back is taken within a second.
+        let pause = (self.duration / 8).min(Duration::from_secs(1));
         loop {
             match self.attempt().await {
                 Ok(Attempt::Won) => return,

@@ -60,10 +60,28 @@ impl Hub {
         let is_open = |zone: &ZoneEntry| zone.trouble.is_none() && !zone.is_surveyed();
         let waits = self.zones_of_key(&secret).any(|(_, zone)| is_open(zone));
         let is_missed = self.zones_of_key(&secret).any(|(_, zone)| shows_us(zone));
-        if waits || (is_missed && !active.settings.takes_itself_over()) {
-            return;
+        if is_missed && !active.settings.takes_itself_over() {
+            self.tell_missing_key(&secret);
+        } else if !waits {
+            self.make_key(secret);
         }
-        self.make_key(secret);
+    }
+
+    /// Zones that were looked at before it was known that the key is missed are told.
+    fn tell_missing_key(&mut self, secret: &Key) {
+        let zones: Vec<ZoneKey> = self.zones_of_key(secret).map(|(zone, _)| zone.clone()).collect();
+        for zone in zones {
+            let why = self.why_read_only(&zone);
+            let Some(survey) = self.zones.get_mut(&zone).and_then(|entry| entry.survey.as_mut()) else { continue };
+            if survey.read_only.is_none() || survey.read_only == why {
+                continue;
+            }
+            survey.read_only.clone_from(&why);
+            if let Some(why) = &why {
+                self.tell_wishers(&zone, why, None);
+            }
+            self.report_zone(&zone);
+        }
     }
 
     fn zones_of_key<'a>(&'a self, secret: &'a Key) -> impl Iterator<Item = (&'a ZoneKey, &'a ZoneEntry)> {

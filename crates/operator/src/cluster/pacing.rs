@@ -9,10 +9,15 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 /// How fast a pause grows while changes come faster than they are served.
 const GROWTH: u32 = 3;
 
+/// So many passes in a row without a change meanwhile mean that somebody waits for each before the next.
+const CALM: u32 = 8;
+
 /// Paces the passes of one zone.
 #[derive(Debug)]
 pub struct Pacing {
     pause: Duration,
+    /// Passes in a row during which nothing came.
+    calm: u32,
     ready_at: Instant,
 }
 
@@ -26,11 +31,12 @@ impl Pacing {
 
     /// A pass is over. Changes that came meanwhile come faster than they are served.
     pub fn ended(&mut self, now: Instant, came_meanwhile: bool) {
-        self.pause = match came_meanwhile {
-            true => (self.pause * GROWTH).clamp(FIRST_PAUSE, LONGEST_PAUSE),
-            // Whoever waits for one change before the next is not slowed down for long.
-            false => Some(self.pause / 2).filter(|pause| *pause >= FIRST_PAUSE).unwrap_or_default(),
-        };
+        self.calm = if came_meanwhile { 0 } else { self.calm + 1 };
+        if came_meanwhile {
+            self.pause = (self.pause * GROWTH).clamp(FIRST_PAUSE, LONGEST_PAUSE);
+        } else if self.calm >= CALM {
+            self.pause = Duration::ZERO;
+        }
         self.ready_at = now + self.pause;
     }
 
@@ -49,7 +55,7 @@ impl Pacing {
 
 impl Default for Pacing {
     fn default() -> Self {
-        Self { pause: Duration::ZERO, ready_at: Instant::now() }
+        Self { pause: Duration::ZERO, calm: 0, ready_at: Instant::now() }
     }
 }
 
@@ -78,9 +84,21 @@ mod tests {
             pacing.touched(now);
             now = now.max(pacing.ready_at()) + 3 * MILLI;
             passes += 1;
-            pacing.ended(now, true);
+            // Short passes, and changes every few milliseconds: they meet every third time.
+            pacing.ended(now, passes % 3 == 0);
         }
-        assert!(passes < 10, "{passes}");
+        assert!(passes < 20, "{passes}");
+    }
+
+    #[test]
+    fn whoever_waits_for_each_change_is_not_slowed_down_for_long() {
+        let (mut pacing, mut now) = (Pacing::default(), Instant::now());
+        pacing.ended(now, true);
+        for _ in 0..CALM {
+            now = now.max(pacing.ready_at()) + 3 * MILLI;
+            pacing.ended(now, false);
+        }
+        assert_eq!(pacing.ready_at(), now);
     }
 
     #[test]
@@ -93,6 +111,6 @@ mod tests {
         pacing.touched(now);
         assert!(pacing.ready_at() <= now);
         pacing.ended(now, false);
-        assert!(pacing.ready_at() <= now);
+        assert_eq!(pacing.ready_at(), now);
     }
 }

@@ -227,6 +227,11 @@ impl Hub {
         let was_held = std::mem::replace(&mut entry.has_held, pass.has_held);
         let is_partial = pass.survey.is_none();
         if let Some(survey) = pass.survey {
+            let is_open = |hash: &String| *hash == survey.outstanding.plan.hash;
+            let was_looked_at = pass.failure.is_none() && survey.read_only.is_none();
+            if was_looked_at && !entry.guard.pending_approval.as_ref().is_some_and(is_open) {
+                entry.use_up_approval();
+            }
             entry.survey = Some(survey);
             entry.handled.clone_from(&entry.requested);
         } else if pass.has_held || was_held {

@@ -140,8 +140,20 @@ impl Hub {
         if is_same_wish {
             // Somebody may have written our status.
             self.report_record(&key);
+            self.leave_to_others(&key);
         } else {
             self.consider_record(&key);
+        }
+    }
+
+    /// What another release has taken over goes from here.
+    fn leave_to_others(&mut self, key: &Key) {
+        let Some(entry) = self.records.get(key).filter(|entry| entry.is_others && !entry.places.is_empty()) else {
+            return;
+        };
+        let places: Vec<_> = entry.places.keys().cloned().collect();
+        if self.has_arrived_elsewhere(key) {
+            places.iter().for_each(|(zone, name)| self.note_departing(zone, name, key));
         }
     }
 
@@ -431,6 +443,7 @@ impl Hub {
         if entry.unreadable.is_some() {
             // The API's answer can't be read either: what was written is remembered here.
             Arc::make_mut(&mut entry.object).status = Some(status);
+            entry.desk.see_object(&*entry.object);
         }
     }
 
@@ -499,11 +512,21 @@ impl Hub {
             let states = entry.states.values().map(|state| &state.verdict);
             entry.refused.iter().chain(states).any(|verdict| may_have_it_no_more(verdict.reason))
         };
-        if wants_this || entry.is_others || has_lost_it {
+        if entry.is_others {
+            entry.places.insert(place, ());
+            let generation = entry.object.metadata.generation.unwrap_or_default();
+            return match self.has_arrived_elsewhere(&key) {
+                true => Testimony::WantsOther { object: key, uid, generation },
+                false => Testimony::Awaited,
+            };
+        }
+        if wants_this || has_lost_it {
             return Testimony::Nothing;
         }
         // A change of type is one step; whatever moves goes from its old place when it has arrived at its new one.
         if !is_clear || !(is_same_name || entry.has_arrived()) {
+            // Remembered, so that the old place is looked at again as soon as the object has arrived.
+            entry.places.insert(place, ());
             return Testimony::Awaited;
         }
         if self.is_moving_to_longer(&key, zone, name) {
@@ -514,6 +537,16 @@ impl Hub {
         let generation = entry.object.metadata.generation.unwrap_or_default();
         self.find_departing(zone, name, &key);
         Testimony::WantsOther { object: key, uid, generation }
+    }
+
+    /// Whether another release says that it holds what an object wishes now.
+    fn has_arrived_elsewhere(&self, key: &Key) -> bool {
+        let Some(entry) = self.records.get(key).filter(|entry| entry.was_programmed()) else { return false };
+        let mut zones = entry.object.status.iter().flat_map(|status| &status.zones);
+        zones.any(|zone| {
+            let key = ZoneKey { namespace: zone.namespace.clone(), name: zone.name.clone() };
+            !zone.records.is_empty() && self.zones.get(&key).is_some_and(|entry| !entry.is_ours)
+        })
     }
 
     /// Whether a record would move to a newer, longer zone: that takes a person's approval.

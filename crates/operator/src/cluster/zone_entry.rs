@@ -21,6 +21,8 @@ use crate::{
 };
 
 const INTERVAL: Duration = Duration::from_secs(60);
+/// How many used approvals are remembered.
+const MOST_APPROVALS: usize = 50;
 
 /// A DNSZone and what is known of it.
 pub struct ZoneEntry {
@@ -178,6 +180,13 @@ impl ZoneEntry {
     /// Whether it waits for us before it goes.
     pub fn has_finalizer(&self) -> bool {
         self.object.finalizers().iter().any(|finalizer| finalizer == ZONE_FINALIZER)
+    }
+
+    /// What was approved is carried out: its hash does not work again.
+    pub fn use_up_approval(&mut self) {
+        self.guard.used_approvals.extend(self.guard.pending_approval.take());
+        let excess = self.guard.used_approvals.len().saturating_sub(MOST_APPROVALS);
+        self.guard.used_approvals.drain(..excess);
     }
 
     /// What a person has approved and was not carried out yet.

@@ -33,8 +33,6 @@ const FIRST_RETRY: Duration = Duration::from_millis(500);
 const LONGEST_RETRY: Duration = Duration::from_secs(30);
 /// How long after a write that failed a status is written again.
 const REWRITE: Duration = Duration::from_secs(1);
-/// How many used approvals are remembered.
-const MOST_APPROVALS: usize = 50;
 
 // === impl Hub ===
 
@@ -273,10 +271,11 @@ impl Hub {
         zone.guard.deletes = window.deletes as u32;
         zone.guard.updates = window.updates as u32;
         zone.guard.prunes = window.prunes as u32;
-        if let Some(used) = entry.used {
-            zone.guard.used_approvals.push(used);
-            let excess = zone.guard.used_approvals.len().saturating_sub(MOST_APPROVALS);
-            zone.guard.used_approvals.drain(..excess);
+        if let Some(used) = entry.used
+            && zone.guard.pending_approval.as_ref() != Some(&used)
+        {
+            zone.use_up_approval();
+            zone.guard.pending_approval = Some(used);
         }
         zone.entering.push(entry.written);
         let key = entry.zone;

@@ -1,0 +1,126 @@
+//! Many deletes at once wait for a person; nothing else does.
+
+use futures::{StreamExt, stream};
+use kube::api::{DeleteParams, ListParams};
+use serde_json::Value;
+
+use crate::support::{Lab, condition, objects};
+
+const COUNT: usize = 200;
+
+/// A zone with 200 RecordSets, all Ready.
+async fn full(name: &str) -> Lab<'static> {
+    let lab = Lab::new(name).await;
+    let manifests: Vec<_> = (0..COUNT).map(|number| lab.a(&format!("n{number:03}"), "192.0.2.1")).collect();
+    stream::iter(&manifests).for_each_concurrent(16, |manifest| async { drop(lab.apply(manifest).await) }).await;
+    lab.wait("DNSZone", "zone", "all are there", |object| object["status"]["records"]["owned"] == COUNT).await;
+    lab.wait_ready("DNSZone", "zone").await;
+    lab
+}
+
+fn hash(zone: &Value) -> String {
+    zone["status"]["plan"]["hash"].as_str().expect("a hash").to_owned()
+}
+
+async fn delete(lab: &Lab<'_>, numbers: std::ops::Range<usize>) {
+    stream::iter(numbers)
+        .for_each_concurrent(16, |number| async move { lab.delete("RecordSet", &format!("n{number:03}")).await })
+        .await;
+}
+
+#[tokio::test]
+async fn forty_percent_deleted_at_once_are_held_and_released_once_by_approval() {
+    let lab = full("at-once").await;
+    delete(&lab, 0..80).await;
+    let zone = lab
+        .wait("DNSZone", "zone", "the rest is held", |object| {
+            let status = &object["status"];
+            let deleted = status["guard"]["deletes"].as_u64().unwrap_or_default();
+            condition(object, "Held").is("True") && status["plan"]["held"].as_u64() == Some(80 - deleted)
+        })
+        .await;
+    // At most 30 % went; all that is beyond waits and says so.
+    let left = lab.contents().len();
+    assert!(left >= COUNT - 60, "{left}");
+    assert_eq!(condition(&zone, "Ready").reason, "Held");
+    assert_eq!(condition(&zone, "Stalled").status, "True");
+    assert!(condition(&zone, "Held").message.contains("zonekeeper.dev/approve-plan"));
+    let waiting = lab.get("RecordSet", "n079").await.expect("it waits");
+    assert_eq!(condition(&waiting, "Ready").reason, "Held");
+    // Unrelated edits and new records are applied meanwhile.
+    lab.ready(&lab.a("n150", "192.0.2.2")).await;
+    lab.ready(&lab.a("new", "192.0.2.3")).await;
+    assert_eq!(lab.record("n150", "A")["content"], "192.0.2.2");
+    let zone = lab.wait("DNSZone", "zone", "counted", |object| condition(object, "Held").is("True")).await;
+    let approved = hash(&zone);
+    lab.annotate("DNSZone", "zone", "zonekeeper.dev/approve-plan", &approved).await;
+    lab.wait_ready("DNSZone", "zone").await;
+    assert_eq!(lab.contents().len(), COUNT - 80 + 1);
+    lab.wait_gone("RecordSet", "n079").await;
+    // The approval is used up: what comes now within the window is held again.
+    delete(&lab, 80..85).await;
+    let zone = lab.wait("DNSZone", "zone", "held again", |object| object["status"]["plan"]["held"] == 5).await;
+    assert_ne!(hash(&zone), approved);
+    assert_eq!(lab.contents().len(), COUNT - 80 + 1);
+    assert_eq!(zone["status"]["guard"]["usedApprovals"][0], approved);
+}
+
+#[tokio::test]
+async fn forty_percent_deleted_in_slices_of_five_are_held_beyond_thirty() {
+    let lab = full("slices").await;
+    for slice in 0..6 {
+        delete(&lab, slice * 10..slice * 10 + 10).await;
+        let api = objects::api(lab.home.client(), "RecordSet", lab.home.name());
+        control_plane::eventually("the slice is gone", control_plane::DEADLINE, async || {
+            let left = api.list_metadata(&ListParams::default()).await.expect("a list").items.len();
+            if left == COUNT - slice * 10 - 10 { Ok(()) } else { Err(left) }
+        })
+        .await;
+    }
+    assert_eq!(lab.contents().len(), COUNT - 60);
+    // A restart does not forget the window.
+    lab.kill().await;
+    lab.run();
+    delete(&lab, 60..70).await;
+    lab.wait("DNSZone", "zone", "held", |object| object["status"]["plan"]["held"] == 10).await;
+    lab.wait_reason("DNSZone", "zone", "Held").await;
+    delete(&lab, 70..80).await;
+    let zone = lab.wait("DNSZone", "zone", "held", |object| object["status"]["plan"]["held"] == 20).await;
+    assert_eq!(lab.contents().len(), COUNT - 60);
+    lab.ready(&lab.a("n150", "192.0.2.2")).await;
+    // One that is wanted again after all is no longer held.
+    let api = objects::api(lab.home.client(), "RecordSet", lab.home.name());
+    api.delete("n081", &DeleteParams { dry_run: true, ..DeleteParams::default() }).await.expect("it is there");
+    lab.annotate("DNSZone", "zone", "zonekeeper.dev/approve-plan", &hash(&zone)).await;
+    lab.wait_ready("DNSZone", "zone").await;
+    assert_eq!(lab.contents().len(), COUNT - 80);
+}
+
+#[tokio::test]
+async fn a_small_zone_lets_three_deletes_pass_per_window() {
+    let lab = Lab::new("small").await;
+    for number in 0..6 {
+        lab.ready(&lab.a(&format!("n{number:03}"), "192.0.2.1")).await;
+    }
+    for number in 0..3 {
+        lab.delete("RecordSet", &format!("n{number:03}")).await;
+        lab.wait_gone("RecordSet", &format!("n{number:03}")).await;
+    }
+    lab.delete("RecordSet", "n003").await;
+    let message = lab.wait_reason("RecordSet", "n003", "Held").await;
+    assert!(message.contains("approve-plan"), "{message}");
+    assert_eq!(lab.contents().len(), 3);
+    // The release annotation lets the object go; its record stays.
+    lab.annotate("RecordSet", "n003", "zonekeeper.dev/release", "true").await;
+    lab.wait_gone("RecordSet", "n003").await;
+    assert_eq!(lab.contents().len(), 3);
+}
+
+#[tokio::test]
+async fn apex_ns_is_always_held() {
+    let lab = Lab::new("apex").await;
+    lab.ready(&lab.records("@", "NS", &["ns1.example.net."]).named("ns")).await;
+    let message = lab.not_ready(&lab.records("@", "NS", &["ns2.example.net."]).named("ns"), "Held").await;
+    assert!(message.contains("NS and SOA"), "{message}");
+    assert_eq!(lab.contents(), ["@ NS ns1.example.net"]);
+}
