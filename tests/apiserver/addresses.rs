@@ -51,7 +51,8 @@ async fn case_23_and_31_what_can_not_be_an_address_or_a_url_is_refused() {
     lab.refused(&address_source("home", json!({"static": []}))).await;
     lab.refused(&address_source("home", json!({"static": ["somewhere"]}))).await;
     lab.refused(&address_source("home", json!({}))).await;
-    lab.refused(&address_source("home", json!({"static": ["192.0.2.1"], "http": [{"url": "http://x"}]}))).await;
+    lab.refused(&address_source("home", json!({"static": ["192.0.2.1"], "http": [{"url": "http://x"}]})))
+        .await;
     for url in ["/ip", "ftp://example.net/ip", "ip.example.net", "file:///etc/passwd"] {
         lab.refused(&address_source("home", json!({"http": [{"url": url}]}))).await;
     }
@@ -88,7 +89,10 @@ async fn case_24_a_dynamic_address_is_followed_by_every_record() {
 async fn case_25_27_28_29_sources_are_tried_in_order_filtered_and_given_headers() {
     let lab = Lab::new("filters").await;
     let (bad, good) = (Web::start(Answer::Text(500, "no".into())).await, Web::saying("").await);
-    good.answer(Answer::Text(200, r#"{"seen": [{"ip": "addr=192.0.2.7;"}, {"ip": "addr=192.0.2.8;"}]}"#.into()));
+    good.answer(Answer::Text(
+        200,
+        r#"{"seen": [{"ip": "addr=192.0.2.7;"}, {"ip": "addr=192.0.2.8;"}]}"#.into(),
+    ));
     lab.put_secret("headers", &[("X-Key", "hush"), ("X-Other", "two")]).await;
     let second = json!({
         "url": good.url(),
@@ -131,7 +135,8 @@ async fn other_namespaces_use_a_source_only_where_it_allows_them() {
     let source = address_source("home", json!({"static": ["192.0.2.1"]}));
     lab.ready(&source).await;
     let from = json!([{"addressSourceRef": {"name": "home", "namespace": lab.home.name()}}]);
-    let wish = lab.a("www", "192.0.2.1").without("values").with("valuesFrom", from).in_namespace(tenant.name());
+    let wish =
+        lab.a("www", "192.0.2.1").without("values").with("valuesFrom", from).in_namespace(tenant.name());
     let message = lab.not_ready(&wish, "RefNotPermitted").await;
     assert!(message.contains("allowedNamespaces"), "{message}");
     assert_eq!(lab.contents(), [""; 0]);

@@ -13,7 +13,8 @@ async fn case_50_an_unmanaged_record_of_other_content_is_never_overwritten() {
     lab.ready(&lab.a("www", "192.0.2.1")).await;
     assert_eq!(lab.contents()[1..], ["www A 192.0.2.1", "www A 192.0.2.66"]);
     // A CNAME can't stand beside another.
-    let message = lab.not_ready(&lab.records("alias", "CNAME", &["ours.example.net"]), "AdoptionRefused").await;
+    let message =
+        lab.not_ready(&lab.records("alias", "CNAME", &["ours.example.net"]), "AdoptionRefused").await;
     assert!(message.contains(&lab.at("alias")) && message.contains("Force"), "{message}");
     assert_eq!(lab.record("alias", "CNAME")["content"], "theirs.example.net");
     lab.delete("RecordSet", "www").await;
@@ -29,10 +30,12 @@ async fn case_50_an_unmanaged_record_of_other_content_is_never_overwritten() {
 async fn adoption_never_identical_and_force() {
     let lab = Lab::ready_to_run("adoption").await;
     for name in ["never", "ttl", "forced"] {
-        lab.sim.seed(&lab.zone, json!({"type": "A", "name": lab.at(name), "content": "192.0.2.1", "ttl": 600}));
+        lab.sim
+            .seed(&lab.zone, json!({"type": "A", "name": lab.at(name), "content": "192.0.2.1", "ttl": 600}));
     }
     lab.run();
-    lab.not_ready(&lab.a("never", "192.0.2.1").with("ttl", 600).with("adoption", "Never"), "AdoptionRefused").await;
+    lab.not_ready(&lab.a("never", "192.0.2.1").with("ttl", 600).with("adoption", "Never"), "AdoptionRefused")
+        .await;
     let message = lab.not_ready(&lab.a("ttl", "192.0.2.1").with("ttl", 300), "AdoptionRefused").await;
     assert!(message.contains("ttl") && message.contains("600"), "names the field: {message}");
     lab.ready(&lab.a("forced", "192.0.2.2").with("ttl", 300).with("adoption", "Force")).await;

@@ -169,7 +169,11 @@ async fn the_token_is_shown_nowhere_however_loud_the_log() {
         for token in [&*lab.token, bad] {
             assert!(!text.contains(token), "{}", &text[text.find(token).unwrap_or(0).saturating_sub(500)..]);
             let encoded = data_encoding::BASE64.encode(token.as_bytes());
-            assert!(!text.contains(&encoded), "{}", &text[text.find(&encoded).unwrap_or(0).saturating_sub(500)..]);
+            assert!(
+                !text.contains(&encoded),
+                "{}",
+                &text[text.find(&encoded).unwrap_or(0).saturating_sub(500)..]
+            );
         }
     }
 }

@@ -17,7 +17,9 @@ async fn case_21_and_k8_a_failed_delete_keeps_the_object_and_is_tried_again() {
     lab.sim.faults(failing_writes());
     lab.delete("RecordSet", "www").await;
     let object = lab
-        .wait("RecordSet", "www", "why it stays", |object| condition(object, "Ready").reason == "ProviderUnavailable")
+        .wait("RecordSet", "www", "why it stays", |object| {
+            condition(object, "Ready").reason == "ProviderUnavailable"
+        })
         .await;
     assert_eq!(object["metadata"]["finalizers"], json!(["zonekeeper.dev/record"]));
     assert_eq!(lab.contents(), ["www A 192.0.2.1"]);
@@ -32,8 +34,10 @@ async fn the_release_annotation_lets_an_object_go_and_its_record_is_listed() {
     lab.ready(&lab.a("www", "192.0.2.1")).await;
     lab.sim.faults(failing_writes());
     lab.delete("RecordSet", "www").await;
-    lab.wait("RecordSet", "www", "why it stays", |object| condition(object, "Ready").reason == "ProviderUnavailable")
-        .await;
+    lab.wait("RecordSet", "www", "why it stays", |object| {
+        condition(object, "Ready").reason == "ProviderUnavailable"
+    })
+    .await;
     lab.annotate("RecordSet", "www", "zonekeeper.dev/release", "true").await;
     lab.wait_gone("RecordSet", "www").await;
     let events = lab.events("RecordSet", "www").await;
@@ -152,7 +156,10 @@ async fn case_73_without_its_secret_an_object_is_released_with_an_event() {
         lab.delete("RecordSet", name).await;
         lab.wait_gone("RecordSet", name).await;
         let events = lab.events("RecordSet", name).await;
-        assert!(events.iter().any(|event| event.reason == "Orphaned" && event.kind == "Warning"), "{events:?}");
+        assert!(
+            events.iter().any(|event| event.reason == "Orphaned" && event.kind == "Warning"),
+            "{events:?}"
+        );
     }
     assert_eq!(lab.contents(), ["kept A 192.0.2.1", "www A 192.0.2.1"]);
 }
@@ -163,8 +170,10 @@ async fn an_unreachable_provider_holds_a_delete_up_and_says_why() {
     lab.ready(&lab.a("www", "192.0.2.1")).await;
     lab.sim.faults(vec![Fault::every(Action::Cut)]);
     lab.delete("RecordSet", "www").await;
-    lab.wait("RecordSet", "www", "why it stays", |object| condition(object, "Ready").reason == "ProviderUnavailable")
-        .await;
+    lab.wait("RecordSet", "www", "why it stays", |object| {
+        condition(object, "Ready").reason == "ProviderUnavailable"
+    })
+    .await;
     lab.sim.faults(Vec::new());
     lab.wait_gone("RecordSet", "www").await;
     assert_eq!(lab.contents(), [""; 0]);
@@ -180,7 +189,8 @@ async fn namespaces_can_be_deleted() {
     lab.run();
     let domain = format!("stuck.{}", lab.domain);
     let id = lab.sim.zone(&domain, cloudflare_sim::Plan::Free);
-    let granting = lab.zone_of(&domain).named("stuck").with("allowedRecords", json!([{"namespaces": {"from": "All"}}]));
+    let granting =
+        lab.zone_of(&domain).named("stuck").with("allowedRecords", json!([{"namespaces": {"from": "All"}}]));
     lab.ready(&granting).await;
     // Two tenants; what one holds can't be deleted at the provider.
     let (tenant, stuck) = (lab.tenant(json!({})).await, lab.tenant(json!({})).await);

@@ -71,7 +71,8 @@ async fn k5_and_k6_drift_is_told_with_field_live_and_desired_value() {
     }
     let events = eventually("an Event", GRACE, async || {
         let events = lab.events("RecordSet", "www").await;
-        let reverts: Vec<_> = events.iter().filter(|event| event.reason == "DriftReverted").cloned().collect();
+        let reverts: Vec<_> =
+            events.iter().filter(|event| event.reason == "DriftReverted").cloned().collect();
         if reverts.is_empty() { Err(events) } else { Ok(reverts) }
     })
     .await;
@@ -94,7 +95,10 @@ async fn case_47_a_deleted_record_is_created_again_within_the_interval() {
     // Status follows: the id is another.
     let new = lab.id_of("www", "A");
     assert_ne!(new, id);
-    lab.wait("RecordSet", "www", "the new id", |object| object["status"]["zones"][0]["records"][0]["id"] == *new).await;
+    lab.wait("RecordSet", "www", "the new id", |object| {
+        object["status"]["zones"][0]["records"][0]["id"] == *new
+    })
+    .await;
     let message = lab.wait_condition("RecordSet", "www", "DriftDetected", "False", "DriftReverted").await;
     assert!(message.contains("live none") && message.contains("192.0.2.1"), "{message}");
 }
@@ -123,7 +127,8 @@ async fn case_48_a_refused_read_keeps_the_binding_and_creates_nothing() {
     let reads = Match { scope: Scope::Reads, path_contains: Some("/dns_records".into()), ..Match::default() };
     lab.sim.faults(vec![Fault::new(reads, Action::Json(403))]);
     lab.wait("DNSZone", "zone", "not Ready", |object| condition(object, "Ready").is("False")).await;
-    let after = lab.wait("RecordSet", "www", "not Ready", |object| condition(object, "Ready").is("False")).await;
+    let after =
+        lab.wait("RecordSet", "www", "not Ready", |object| condition(object, "Ready").is("False")).await;
     assert_eq!(after["status"]["zones"], before["status"]["zones"]);
     assert_eq!(lab.changes_since(mark), [""; 0]);
     lab.sim.faults(Vec::new());

@@ -30,7 +30,8 @@ async fn case_72_a_namespace_without_a_grant_gets_nothing_and_makes_no_call() {
     lab.wait_reason("RecordSet", &name, "NotAllowed").await;
     lab.scan().await;
     assert_eq!(lab.contents(), ["www A 192.0.2.1"]);
-    let zone = lab.wait("DNSZone", "zone", "an orphan", |object| object["status"]["records"]["orphaned"] == 1).await;
+    let zone =
+        lab.wait("DNSZone", "zone", "an orphan", |object| object["status"]["records"]["orphaned"] == 1).await;
     assert_eq!(zone["status"]["plan"]["changes"][0]["reason"], "Orphaned");
 }
 
@@ -40,7 +41,8 @@ async fn a_grant_has_careful_defaults() {
     lab.apply(&lab.dns_zone().with("allowedRecords", json!([{"namespaces": {"from": "All"}}]))).await;
     lab.run();
     let tenant = lab.tenant(json!({})).await;
-    let tenants = |name: &str, rtype: &str, value: &str| lab.records(name, rtype, &[value]).in_namespace(tenant.name());
+    let tenants =
+        |name: &str, rtype: &str, value: &str| lab.records(name, rtype, &[value]).in_namespace(tenant.name());
     for name in ["@", "*", "*.wild", "_acme-challenge.www", "_dmarc", "selector._domainkey"] {
         lab.not_ready(&tenants(name, "TXT", "x"), "NotAllowed").await;
     }

@@ -38,7 +38,10 @@ async fn case_69_a_thousand_unchanged_records_cost_list_pages_only() {
     let mark = lab.mark();
     lab.scan().await;
     let asked = lab.sim.journal_since(mark);
-    assert!(asked.iter().all(|entry| entry.method == "GET" && entry.path.ends_with("/dns_records")), "{asked:#?}");
+    assert!(
+        asked.iter().all(|entry| entry.method == "GET" && entry.path.ends_with("/dns_records")),
+        "{asked:#?}"
+    );
     assert!(asked.len() <= 2, "{}", asked.len());
 }
 
@@ -47,7 +50,9 @@ async fn one_bad_record_blocks_no_other() {
     let lab = Lab::new("bad-record").await;
     lab.wait_ready("DNSZone", "zone").await;
     // Cloudflare refuses it; everything beside it goes on.
-    let bad = lab.records("bad", "A", &["192.0.2.1"]).with("cloudflare", serde_json::json!({"tags": ["no spaces allowed:x y"]}));
+    let bad = lab
+        .records("bad", "A", &["192.0.2.1"])
+        .with("cloudflare", serde_json::json!({"tags": ["no spaces allowed:x y"]}));
     for number in 0..5 {
         lab.apply(&lab.a(&format!("n{number}"), "192.0.2.1")).await;
     }

@@ -23,7 +23,8 @@ async fn the_key_is_made_once() {
 async fn a_key_that_is_gone_is_missed_and_take_over_from_heals() {
     let lab = Lab::new("missed").await;
     lab.ready(&lab.a("www", "192.0.2.1")).await;
-    let owner = lab.get("DNSProvider", lab.home.name()).await.expect("it is there")["status"]["ownerID"].clone();
+    let owner =
+        lab.get("DNSProvider", lab.home.name()).await.expect("it is there")["status"]["ownerID"].clone();
     lab.kill().await;
     lab.delete("Secret", SECRET).await;
     lab.run();

@@ -20,7 +20,8 @@ async fn an_observed_zone_is_planned_and_never_written() {
     lab.not_ready(&lab.a("new", "192.0.2.3"), "Observed").await;
     let object = lab.get("RecordSet", "new").await.expect("it is there");
     assert_eq!(condition(&object, "Stalled").status, "False");
-    let zone = lab.wait("DNSZone", "zone", "the plan", |object| object["status"]["plan"]["creates"] == 1).await;
+    let zone =
+        lab.wait("DNSZone", "zone", "the plan", |object| object["status"]["plan"]["creates"] == 1).await;
     assert_eq!(zone["status"]["plan"]["updates"], 1);
     assert_eq!(zone["status"]["plan"]["changes"].as_array().map(Vec::len), Some(2));
     assert_eq!(condition(&zone, "Ready").status, "True");

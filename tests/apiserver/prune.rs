@@ -29,7 +29,8 @@ async fn case_44_prune_all_removes_unmarked_records_but_the_ignored() {
     let mail = json!({"type": "MX", "name": lab.at("mail"), "content": "mail.example.net", "priority": 10});
     lab.sim.seed(&lab.zone, mail);
     lab.seed("_acme-challenge.www", "TXT", "\"token\"");
-    lab.sim.seed_read_only(&lab.zone, json!({"type": "A", "name": lab.at("managed"), "content": "192.0.2.66"}));
+    lab.sim
+        .seed_read_only(&lab.zone, json!({"type": "A", "name": lab.at("managed"), "content": "192.0.2.66"}));
     let ignore = json!([{"name": "*.keep.*"}, {"type": "MX"}, {"name": "_acme-challenge.*", "type": "TXT"}]);
     lab.apply(&lab.dns_zone().with("prune", json!({"mode": "All", "ignore": ignore}))).await;
     lab.run();
@@ -50,7 +51,8 @@ async fn case_44_prune_all_removes_unmarked_records_but_the_ignored() {
 async fn case_55_a_bad_ignore_pattern_is_refused_and_nothing_is_pruned() {
     let lab = Lab::ready_to_run("bad-pattern").await;
     lab.seed("theirs", "A", "192.0.2.66");
-    let with = |pattern: &str| lab.dns_zone().with("prune", json!({"mode": "All", "ignore": [{"name": pattern}]}));
+    let with =
+        |pattern: &str| lab.dns_zone().with("prune", json!({"mode": "All", "ignore": [{"name": pattern}]}));
     lab.refused(&with("with space")).await;
     lab.refused(&with("two..dots")).await;
     lab.refused(&with("")).await;

@@ -146,7 +146,8 @@ async fn case_64_an_mx_priority_that_changes_converges() {
     lab.scan().await;
     assert_eq!(lab.changes_since(mark), [""; 0]);
     // In our API the priority is part of the value: without it, the value says so.
-    let message = lab.not_ready(&lab.records("@", "MX", &["mail.example.net."]).named("mx"), "InvalidValue").await;
+    let message =
+        lab.not_ready(&lab.records("@", "MX", &["mail.example.net."]).named("mx"), "InvalidValue").await;
     assert!(message.contains("mail.example.net"), "{message}");
     assert_eq!(lab.record("@", "MX")["priority"], 0);
 }

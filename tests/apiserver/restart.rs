@@ -19,7 +19,8 @@ async fn a_second_start_writes_nothing() {
         let mut versions = Vec::new();
         let names = [("RecordSet", "www"), ("RecordSet", "txt"), ("RecordSet", "apex"), ("DNSZone", "zone")];
         for (kind, name) in names {
-            versions.push(lab.get(kind, name).await.expect("it is there")["metadata"]["resourceVersion"].clone());
+            versions
+                .push(lab.get(kind, name).await.expect("it is there")["metadata"]["resourceVersion"].clone());
         }
         versions
     };
@@ -56,8 +57,13 @@ async fn what_happened_while_it_was_down_is_made_up_for() {
     lab.apply(&lab.a("created", "192.0.2.3")).await;
     lab.run();
     lab.wait_gone("RecordSet", "deleted").await;
-    lab.wait_contents(&["created A 192.0.2.3", "drifted A 192.0.2.1", "edited A 192.0.2.2", "new A 192.0.2.1"])
-        .await;
+    lab.wait_contents(&[
+        "created A 192.0.2.3",
+        "drifted A 192.0.2.1",
+        "edited A 192.0.2.2",
+        "new A 192.0.2.1",
+    ])
+    .await;
     for name in ["edited", "drifted", "renamed", "created"] {
         lab.wait_ready("RecordSet", name).await;
     }
@@ -70,7 +76,8 @@ async fn killed_in_the_middle_of_its_work_it_ends_up_at_the_same_place() {
     let manifests: Vec<_> = (0..60).map(|number| lab.a(&format!("n{number:03}"), "192.0.2.1")).collect();
     for half in manifests.chunks(20) {
         let before = lab.sim.writes();
-        let applied = stream::iter(half).for_each_concurrent(8, |manifest| async { drop(lab.apply(manifest).await) });
+        let applied =
+            stream::iter(half).for_each_concurrent(8, |manifest| async { drop(lab.apply(manifest).await) });
         let killed = async {
             eventually("it writes", Duration::from_secs(20), async || {
                 if lab.sim.writes() > before { Ok(()) } else { Err(lab.sim.writes()) }
@@ -121,7 +128,8 @@ async fn an_object_moves_from_one_release_to_another() {
     one.apply(&moved).await;
     let object = one
         .wait("RecordSet", "www", "in the other release", |object| {
-            condition(object, "Ready").is("True") && object["status"]["zones"][0]["namespace"] == two.home.name()
+            condition(object, "Ready").is("True")
+                && object["status"]["zones"][0]["namespace"] == two.home.name()
         })
         .await;
     assert_eq!(object["status"]["zones"].as_array().map(Vec::len), Some(1), "{object}");

@@ -64,8 +64,12 @@ spec: {{domain: example.com, sources: {{}}, allowedRecords: [{{namespaces: {{fro
     let message = lab.wait_reason("DNSZone", "zonekeeper-system/example-com", "RefNotFound").await;
     assert!(message.contains("cloudflare, second") && message.contains("providerRef"), "{message}");
     let mark = lab.mark();
-    lab.patch("DNSZone", "zonekeeper-system/example-com", json!({"spec": {"providerRef": {"name": "cloudflare"}}}))
-        .await;
+    lab.patch(
+        "DNSZone",
+        "zonekeeper-system/example-com",
+        json!({"spec": {"providerRef": {"name": "cloudflare"}}}),
+    )
+    .await;
     lab.wait_ready("DNSZone", "zonekeeper-system/example-com").await;
     lab.wait_ready("RecordSet", "www-example-com-a").await;
     assert_eq!(lab.changes_since(mark), [""; 0]);
@@ -76,12 +80,18 @@ async fn an_object_that_can_not_be_read_stops_nobody() {
     let plane = plane::own(Options::default()).await;
     let lab = Lab::bare_on(&plane, "unreadable").await;
     // Somebody has installed another definition: the API server lets everything through.
-    let definition = lab.get("CustomResourceDefinition", "recordsets.zonekeeper.dev").await.expect("it is there");
+    let definition =
+        lab.get("CustomResourceDefinition", "recordsets.zonekeeper.dev").await.expect("it is there");
     let mut versions = definition["spec"]["versions"].clone();
     let loose = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
     let schema = json!({"type": "object", "properties": {"spec": loose, "status": loose}});
     versions[0]["schema"]["openAPIV3Schema"] = schema;
-    lab.patch("CustomResourceDefinition", "recordsets.zonekeeper.dev", json!({"spec": {"versions": versions}})).await;
+    lab.patch(
+        "CustomResourceDefinition",
+        "recordsets.zonekeeper.dev",
+        json!({"spec": {"versions": versions}}),
+    )
+    .await;
     let bad = |name: &str| lab.a(name, "192.0.2.1").with("values", json!({"not": "a list"}));
     control_plane::eventually("the definition is in force", control_plane::DEADLINE, async || {
         lab.try_apply(&bad("before")).await
@@ -107,7 +117,9 @@ async fn an_object_that_can_not_be_read_stops_nobody() {
     let versions = async || {
         let mut versions = Vec::new();
         for name in ["before", "later"] {
-            versions.push(lab.get("RecordSet", name).await.expect("it is there")["metadata"]["resourceVersion"].clone());
+            versions.push(
+                lab.get("RecordSet", name).await.expect("it is there")["metadata"]["resourceVersion"].clone(),
+            );
         }
         versions
     };

@@ -39,7 +39,8 @@ async fn statuses_speak_kstatus() {
     }
     let types = |object: &Value| -> Vec<String> {
         let shown = object["status"]["conditions"].as_array().expect("conditions").iter();
-        let mut types: Vec<String> = shown.map(|shown| shown["type"].as_str().unwrap_or_default().into()).collect();
+        let mut types: Vec<String> =
+            shown.map(|shown| shown["type"].as_str().unwrap_or_default().into()).collect();
         types.sort();
         types
     };
@@ -116,7 +117,8 @@ async fn events_carry_the_reason_and_are_told_once() {
     lab.scan().await;
     lab.scan().await;
     let told = eventually("the Events", DEADLINE, async || {
-        let (first, second) = (lab.events("RecordSet", "first").await, lab.events("RecordSet", "second").await);
+        let (first, second) =
+            (lab.events("RecordSet", "first").await, lab.events("RecordSet", "second").await);
         if first.is_empty() || second.is_empty() { Err((first, second)) } else { Ok((first, second)) }
     });
     let (first, second) = told.await;
@@ -144,7 +146,10 @@ async fn status_has_one_manager_by_server_side_apply() {
         let fields = object["metadata"]["managedFields"].as_array().expect("managed fields");
         let of_status: Vec<_> = fields.iter().filter(|entry| entry["subresource"] == "status").collect();
         assert_eq!(of_status.len(), 1, "{kind}: {of_status:#?}");
-        assert_eq!((&of_status[0]["manager"], &of_status[0]["operation"]), (&json!("zonekeeper"), &json!("Apply")));
+        assert_eq!(
+            (&of_status[0]["manager"], &of_status[0]["operation"]),
+            (&json!("zonekeeper"), &json!("Apply"))
+        );
     }
 }
 
@@ -175,11 +180,14 @@ async fn case_46_metrics_follow_the_objects() {
     };
     let ready = |value: u8| {
         move |lines: &str| {
-            lines.lines().any(|line| line.starts_with("zonekeeper_zone_ready") && line.ends_with(&format!(" {value}")))
+            lines
+                .lines()
+                .any(|line| line.starts_with("zonekeeper_zone_ready") && line.ends_with(&format!(" {value}")))
         }
     };
     shows("a zone that is Ready", &ready(1)).await;
-    lab.apply(&lab.dns_zone().with("prune", json!({"mode": "All", "ignore": [{"name": "a".repeat(70)}]}))).await;
+    lab.apply(&lab.dns_zone().with("prune", json!({"mode": "All", "ignore": [{"name": "a".repeat(70)}]})))
+        .await;
     lab.wait_reason("DNSZone", "zone", "InvalidValue").await;
     shows("a zone that is not", &ready(0)).await;
     lab.delete("RecordSet", "www").await;

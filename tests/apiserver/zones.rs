@@ -10,7 +10,8 @@ async fn case_07_a_record_that_names_a_zone_of_another_domain_is_refused_without
     let lab = Lab::new("other-zone").await;
     lab.wait_ready("DNSZone", "zone").await;
     let requests = lab.sim.requests();
-    let stray = lab.a("www", "192.0.2.1").with("name", "www.example.net").with("zoneRefs", json!([{"name": "zone"}]));
+    let stray =
+        lab.a("www", "192.0.2.1").with("name", "www.example.net").with("zoneRefs", json!([{"name": "zone"}]));
     let message = lab.not_ready(&stray, "NoMatchingZone").await;
     assert!(message.contains("www.example.net") && message.contains(&lab.domain), "{message}");
     let missing = lab.a("two", "192.0.2.1").with("zoneRefs", json!([{"name": "missing"}]));
@@ -35,7 +36,7 @@ async fn case_08_a_zone_that_cloudflare_does_not_have_recovers_when_it_does() {
     lab.wait_ready("DNSZone", "later").await;
     lab.wait_ready("RecordSet", "two").await;
     // What was there is in the longer one too, and stays where it is: it never moves there by itself.
-    lab.wait_ready("RecordSet", "www-later").await;
+    lab.wait_reason("RecordSet", "www-later", "Held").await;
     assert_eq!(lab.sim.records(&id).len(), 2);
     lab.scan().await;
     assert_eq!(lab.contents(), ["www.later A 192.0.2.1"]);
@@ -48,7 +49,10 @@ async fn case_09_status_has_the_zones_id_and_name_servers() {
     assert_eq!(zone["status"]["zoneID"], lab.zone);
     assert_eq!(zone["status"]["provider"], lab.home.name());
     assert!(!zone["status"]["nameServers"].as_array().expect("name servers").is_empty());
-    assert_eq!(zone["status"]["records"], json!({"desired": 0, "live": 0, "owned": 0, "foreign": 0, "orphaned": 0}));
+    assert_eq!(
+        zone["status"]["records"],
+        json!({"desired": 0, "live": 0, "owned": 0, "foreign": 0, "orphaned": 0})
+    );
     // Pinned by id; and by one that is another zone's.
     let pinned = lab.zone_of(&lab.domain).named("pinned").with("zoneID", "00000000000000000000000000000000");
     lab.apply(&pinned).await;
@@ -128,7 +132,10 @@ async fn two_zones_of_one_domain_are_ambiguous_until_somebody_says_which() {
     let (sim, id, zone) = second_provider(&lab).await;
     lab.ready(&zone).await;
     let message = lab.not_ready(&lab.a("www", "192.0.2.1"), "AmbiguousZone").await;
-    assert!(message.contains("/zone") && message.contains("/second") && message.contains("zoneRefs"), "{message}");
+    assert!(
+        message.contains("/zone") && message.contains("/second") && message.contains("zoneRefs"),
+        "{message}"
+    );
     assert_eq!((lab.contents().len(), sim.records(&id).len()), (0, 0));
     lab.ready(&lab.a("one", "192.0.2.1").with("zoneRefs", json!([{"name": "second"}]))).await;
     assert_eq!((lab.contents().len(), sim.records(&id).len()), (0, 1));
@@ -187,7 +194,8 @@ async fn case_67_an_interval_of_zero_is_refused() {
 #[tokio::test]
 async fn names_say_what_is_ours_to_write() {
     let lab = Lab::ready_to_run("names").await;
-    let names = json!({"include": [format!("*.apps.{}", lab.domain), lab.at("www")], "exclude": ["*.secret.*"]});
+    let names =
+        json!({"include": [format!("*.apps.{}", lab.domain), lab.at("www")], "exclude": ["*.secret.*"]});
     lab.apply(&lab.dns_zone().with("names", names)).await;
     lab.run();
     lab.ready(&lab.a("one.apps", "192.0.2.1")).await;
@@ -204,7 +212,8 @@ async fn a_zone_takes_record_sets_by_label_and_completes_relative_names() {
     let id = lab.sim.zone(&domain, Plan::Free);
     let taken = json!([{"selector": {"matchLabels": {"dns": "public"}}}]);
     lab.apply(&lab.dns_zone().with("recordsFrom", taken.clone())).await;
-    lab.apply(&lab.zone_of(&domain).named("second").with("recordsFrom", taken).with("selection", "Explicit")).await;
+    lab.apply(&lab.zone_of(&domain).named("second").with("recordsFrom", taken).with("selection", "Explicit"))
+        .await;
     lab.run();
     let relative = |name: &str, relative: &str| {
         lab.a(name, "192.0.2.1").without("name").with("relativeName", relative).labelled("dns", "public")

@@ -313,7 +313,8 @@ impl<'a> Lab<'a> {
     }
 
     pub async fn wait_ready(&self, kind: &str, name: &str) -> Value {
-        self.wait(kind, name, "Ready", |object| is_current(object) && condition(object, "Ready").is("True")).await
+        self.wait(kind, name, "Ready", |object| is_current(object) && condition(object, "Ready").is("True"))
+            .await
     }
 
     /// Waits until it is not Ready for this reason, and returns the message.
@@ -322,7 +323,14 @@ impl<'a> Lab<'a> {
     }
 
     /// Waits for a condition with this status and reason, and returns its message.
-    pub async fn wait_condition(&self, kind: &str, name: &str, which: &str, is: &str, reason: &str) -> String {
+    pub async fn wait_condition(
+        &self,
+        kind: &str,
+        name: &str,
+        which: &str,
+        is: &str,
+        reason: &str,
+    ) -> String {
         let is_it = |object: &Value| {
             let condition = condition(object, which);
             is_current(object) && condition.is(is) && condition.reason == reason
@@ -334,7 +342,7 @@ impl<'a> Lab<'a> {
     pub async fn wait_gone(&self, kind: &str, name: &str) {
         eventually(&format!("{kind} {name}: gone"), DEADLINE, async || match self.get(kind, name).await {
             None => Ok(()),
-            Some(object) => Err(format!("{object:#}")),
+            Some(object) => Err(format!("{:#} {:#}", object["metadata"]["finalizers"], object["status"])),
         })
         .await;
     }
@@ -356,7 +364,8 @@ impl<'a> Lab<'a> {
     pub async fn scan_of(&self, zone: &str) {
         let value = format!("request-{}", REQUEST.fetch_add(1, Ordering::Relaxed));
         self.annotate("DNSZone", zone, "reconcile.fluxcd.io/requestedAt", &value).await;
-        self.wait("DNSZone", zone, "scanned", |object| object["status"]["lastHandledReconcileAt"] == *value).await;
+        self.wait("DNSZone", zone, "scanned", |object| object["status"]["lastHandledReconcileAt"] == *value)
+            .await;
     }
 }
 

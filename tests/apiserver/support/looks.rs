@@ -70,7 +70,8 @@ impl Lab<'_> {
 
     /// Everything in the zone as `name type content`, sorted.
     pub fn contents(&self) -> Vec<String> {
-        let mut lines: Vec<String> = self.sim.records(&self.zone).iter().map(|record| self.line(record)).collect();
+        let mut lines: Vec<String> =
+            self.sim.records(&self.zone).iter().map(|record| self.line(record)).collect();
         lines.sort();
         lines
     }
@@ -101,7 +102,11 @@ impl Lab<'_> {
             .map(|effect| match (effect.before, effect.after) {
                 (Some(before), Some(after)) => match before["content"] == after["content"] {
                     true => format!("~ {}", self.line(&after)),
-                    false => format!("~ {} -> {}", self.line(&before), after["content"].as_str().unwrap_or_default()),
+                    false => format!(
+                        "~ {} -> {}",
+                        self.line(&before),
+                        after["content"].as_str().unwrap_or_default()
+                    ),
                 },
                 (None, Some(after)) => format!("+ {}", self.line(&after)),
                 (Some(before), None) => format!("- {}", self.line(&before)),

@@ -8,5 +8,5 @@ pub mod operator;
 pub mod plane;
 
 pub use lab::Lab;
-pub use looks::{Changes, condition};
+pub use looks::condition;
 pub use zonekeeper_tests::manifest::{Manifest, address_source, records, secret, zone};

@@ -53,7 +53,8 @@ impl Operator {
 
     /// Sends a signal, such as `STOP`.
     pub fn signal(&self, signal: &str) {
-        let sent = std::process::Command::new("kill").args([&format!("-{signal}"), &self.id().to_string()]).status();
+        let sent =
+            std::process::Command::new("kill").args([&format!("-{signal}"), &self.id().to_string()]).status();
         assert!(sent.expect("kill runs").success(), "{signal}");
     }
 

@@ -105,6 +105,7 @@ async fn a_leader_that_was_stopped_for_longer_than_its_lease_sends_nothing_more(
         if landed { Ok(()) } else { Err(()) }
     })
     .await;
+    assert_ne!(lab.contents(), end, "it did land");
     leader.signal("CONT");
     let ended = leader.ended().await;
     assert_eq!(ended.code(), Some(1), "a lost lease is an error: it is started again, and stands by");

@@ -199,6 +199,10 @@ impl Hub {
         let Some(entry) = self.records.remove(key) else { return };
         for (zone, name) in entry.places.keys() {
             self.unwish(zone, name, key);
+            // No pass comes to a zone in trouble: nobody else would let it go.
+            if self.zones.get(zone).is_some_and(|zone| zone.trouble.is_some()) {
+                self.release_zone(zone);
+            }
         }
         self.unmet_of(key);
     }
