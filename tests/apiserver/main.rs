@@ -1,8 +1,7 @@
 //! The operator from outside: the real binary under exactly the rights that we ship, a real API server, Cloudflare's
 //! simulator.
 //!
-//! Tests are called after the behaviours of shared/reference/cloudflare-operators.md section 5 (`case_14_...`, `k2_...`)
-//! where there is one.
+//! Numbers in names (`case_14_...`, `k2_...`) are those of the behaviours that users of other operators count on.
 
 #![allow(clippy::panic, reason = "a test that can't go on says why")]
 
@@ -21,5 +20,6 @@ mod records;
 mod restart;
 mod setup;
 mod status;
-mod support;
 mod zones;
+
+use zonekeeper_tests::cluster as support;

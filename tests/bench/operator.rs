@@ -50,11 +50,16 @@ impl Drop for Running {
 pub async fn measure(parts: &[String]) -> anyhow::Result<()> {
     let is_asked = |part: &str| parts.is_empty() || parts.iter().any(|asked| asked == part);
     println!("## The operator\n");
-    println!("kube-apiserver {}, the simulator without added latency, all on one machine.\n", ControlPlane::version());
+    println!(
+        "kube-apiserver {}, the simulator without added latency, all on one machine.\n",
+        ControlPlane::version()
+    );
     if is_asked("single") {
         single().await?;
     }
-    println!("| job | time to all present | calls | calls per hour when nothing changes | RSS | CPU per hour |");
+    println!(
+        "| job | time to all present | calls | calls per hour when nothing changes | RSS | CPU per hour |"
+    );
     println!("|---|---|---|---|---|---|");
     if is_asked("burst") {
         burst().await?;
@@ -167,7 +172,8 @@ impl Site {
         let namespaces: Api<Namespace> = Api::all(client.clone());
         create(&namespaces, json!({"metadata": {"name": HOME}})).await?;
         let secrets: Api<Secret> = Api::namespaced(client.clone(), HOME);
-        create(&secrets, json!({"metadata": {"name": "cloudflare"}, "stringData": {"apiToken": site.token}})).await?;
+        create(&secrets, json!({"metadata": {"name": "cloudflare"}, "stringData": {"apiToken": site.token}}))
+            .await?;
         let providers: Api<DNSProvider> = Api::all(client);
         let cloudflare = json!({"baseURL": site.sim.base_url(), "apiTokenSecretRef": {"name": "cloudflare"}});
         let spec = json!({"cloudflare": cloudflare, "rateLimit": {"requests": 1_000_000}});
@@ -225,7 +231,11 @@ impl Site {
         let begun = Instant::now();
         let (mut seen, mut created) = (0, BTreeSet::new());
         while created.len() < count {
-            anyhow::ensure!(begun.elapsed() < PATIENCE, "{} of {count} records after {PATIENCE:?}", created.len());
+            anyhow::ensure!(
+                begun.elapsed() < PATIENCE,
+                "{} of {count} records after {PATIENCE:?}",
+                created.len()
+            );
             for entry in self.sim.journal_since(seen) {
                 seen = entry.sequence;
                 let new = entry.effects.into_iter().filter(|effect| effect.before.is_none());

@@ -9,7 +9,6 @@ mod leader;
 mod lost_replies;
 mod secrets;
 mod stale;
-#[path = "../../apiserver/support/mod.rs"]
-#[allow(dead_code, unused_imports, reason = "shared with the tests on the API server, which use the rest")]
-mod support;
 mod workload;
+
+use zonekeeper_tests::cluster as support;

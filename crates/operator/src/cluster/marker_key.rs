@@ -72,7 +72,9 @@ impl Hub {
         let zones: Vec<ZoneKey> = self.zones_of_key(secret).map(|(zone, _)| zone.clone()).collect();
         for zone in zones {
             let why = self.why_read_only(&zone);
-            let Some(survey) = self.zones.get_mut(&zone).and_then(|entry| entry.survey.as_mut()) else { continue };
+            let Some(survey) = self.zones.get_mut(&zone).and_then(|entry| entry.survey.as_mut()) else {
+                continue;
+            };
             if survey.read_only.is_none() || survey.read_only == why {
                 continue;
             }

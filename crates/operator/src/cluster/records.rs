@@ -148,7 +148,8 @@ impl Hub {
 
     /// What another release has taken over goes from here.
     fn leave_to_others(&mut self, key: &Key) {
-        let Some(entry) = self.records.get(key).filter(|entry| entry.is_others && !entry.places.is_empty()) else {
+        let Some(entry) = self.records.get(key).filter(|entry| entry.is_others && !entry.places.is_empty())
+        else {
             return;
         };
         let places: Vec<_> = entry.places.keys().cloned().collect();

@@ -13,12 +13,12 @@ use std::{
     time::Duration,
 };
 
+use crate::manifest::{Manifest, records};
 use cloudflare_sim::{Config, Plan, Sim, TokenGrant};
 use control_plane::{ControlPlane, Namespace, User, eventually};
 use kube::api::{DeleteParams, Patch, PatchParams};
 use serde_json::{Value, json};
 use zonekeeper_api::{AddressSource, DNSZone, RecordSet};
-use zonekeeper_tests::manifest::{Manifest, records};
 
 use super::{
     looks::{condition, is_current},
@@ -192,7 +192,7 @@ impl<'a> Lab<'a> {
 
     /// A DNSZone of another domain, called like it.
     pub fn zone_of(&self, domain: &str) -> Manifest {
-        zonekeeper_tests::manifest::zone(domain).with("providerRef", json!({"name": self.home.name()}))
+        crate::manifest::zone(domain).with("providerRef", json!({"name": self.home.name()}))
     }
 
     /// A RecordSet under the zone; `@` is the zone itself. It is called like its name.

@@ -7,8 +7,8 @@ use std::{
     process::{ExitStatus, Stdio},
 };
 
+use crate::binary::binary;
 use tokio::process::{Child, Command};
-use zonekeeper_tests::binary::binary;
 
 use super::lab::DEADLINE;
 
@@ -73,7 +73,9 @@ impl Operator {
 
 /// Where a lab's log goes.
 pub fn log_of(lab: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("apiserver");
+    let test = std::env::current_exe().expect("the test's own path");
+    let target = test.ancestors().nth(3).expect("target/debug/deps");
+    let folder = target.join("tmp/operator");
     fs::create_dir_all(&folder).expect("a folder");
     let log = folder.join(format!("{lab}.log"));
     // What an earlier run left; there may be nothing.

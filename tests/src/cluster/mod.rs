@@ -7,6 +7,6 @@ pub mod objects;
 pub mod operator;
 pub mod plane;
 
+pub use crate::manifest::{Manifest, address_source, records, secret, zone};
 pub use lab::Lab;
 pub use looks::condition;
-pub use zonekeeper_tests::manifest::{Manifest, address_source, records, secret, zone};
