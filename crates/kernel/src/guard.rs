@@ -126,6 +126,11 @@ pub struct Verdict {
 // === impl Window ===
 
 impl Window {
+    /// Whether a change counts.
+    pub fn counts(change: &Change) -> bool {
+        is_counted_delete(change) || is_counted_update(change) || change.cause == Cause::Pruned
+    }
+
     /// Adds a change that is made.
     pub fn count(&mut self, change: &Change) {
         self.deletes += usize::from(is_counted_delete(change));

@@ -154,7 +154,9 @@ impl Hub {
     fn older_twin(&self, key: &ZoneKey) -> Option<ZoneKey> {
         let entry = self.zones.get(key)?;
         let (domain, provider) = (&entry.zone.as_ref()?.domain, entry.provider.as_ref()?);
-        let age = |entry: &ZoneEntry| (entry.object.creation_timestamp(), entry.object.uid());
+        // Times have whole seconds; whoever was found first has begun to work.
+        let age =
+            |entry: &ZoneEntry| (entry.object.creation_timestamp(), !entry.was_found(), entry.object.uid());
         let is_twin = |other: &ZoneEntry| {
             let is_same_id = match (&entry.worker, &other.worker) {
                 (Lent::Here(one), Lent::Here(two)) => {

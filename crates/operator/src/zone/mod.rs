@@ -160,7 +160,10 @@ impl ZoneWorker {
         if self.window.is_some_and(|(begun, _)| begun.elapsed() > self.settings.window) {
             self.window = None;
         }
-        // A window begins with the first change that counts: until then it would begin now.
+        // A window begins with the first change that counts, whether or not it is held.
+        if self.window.is_none() && plan.changes.iter().any(Window::counts) {
+            self.window = Some(self.new_window());
+        }
         let (_, window) = self.window.unwrap_or_else(|| self.new_window());
         let subject = Subject {
             identity: &self.settings.identity,
