@@ -19,6 +19,8 @@ pub struct Pacing {
     /// Passes in a row during which nothing came.
     calm: u32,
     ready_at: Instant,
+    /// Whether something came since the last pass.
+    is_touched: bool,
 }
 
 // === impl Pacing ===
@@ -38,6 +40,7 @@ impl Pacing {
             self.pause = Duration::ZERO;
         }
         self.ready_at = now + self.pause;
+        self.is_touched = came_meanwhile;
     }
 
     /// Nothing is started before this.
@@ -47,7 +50,8 @@ impl Pacing {
 
     /// Something is to be done: where it was quiet for as long as the pause, it was the end of a burst.
     pub fn touched(&mut self, now: Instant) {
-        if now > self.ready_at + self.pause {
+        let is_first = !std::mem::replace(&mut self.is_touched, true);
+        if is_first && now > self.ready_at + self.pause {
             self.pause = Duration::ZERO;
         }
     }
@@ -55,7 +59,7 @@ impl Pacing {
 
 impl Default for Pacing {
     fn default() -> Self {
-        Self { pause: Duration::ZERO, calm: 0, ready_at: Instant::now() }
+        Self { pause: Duration::ZERO, calm: 0, ready_at: Instant::now(), is_touched: false }
     }
 }
 
@@ -107,6 +111,7 @@ mod tests {
         for _ in 0..10 {
             pacing.ended(now, true);
         }
+        pacing.ended(now, false);
         now += 3 * LONGEST_PAUSE;
         pacing.touched(now);
         assert!(pacing.ready_at() <= now);
