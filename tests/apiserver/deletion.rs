@@ -65,6 +65,45 @@ async fn retain_leaves_the_record_without_our_marker() {
 }
 
 #[tokio::test]
+async fn retain_holds_for_what_is_wished_whatever_becomes_of_the_old_place() {
+    let lab = Lab::ready_to_run("retain-renamed").await;
+    let guarded =
+        |percent: u32| lab.dns_zone().with("guard", json!({"maxDeletePercent": percent, "minRecords": 1}));
+    lab.apply(&guarded(0)).await;
+    lab.run();
+    let it = |name: &str| lab.a(name, "192.0.2.1").named("it").with("deletionPolicy", "Retain");
+    lab.ready(&it("old")).await;
+    // The old record is held, the new one stands: one holder, two fates.
+    lab.apply(&it("www")).await;
+    lab.wait_contents(&["old A 192.0.2.1", "www A 192.0.2.1"]).await;
+    lab.wait_reason("DNSZone", "zone", "Held").await;
+    lab.delete("RecordSet", "it").await;
+    lab.wait_reason("RecordSet", "it", "Held").await;
+    lab.apply(&guarded(100)).await;
+    lab.wait_gone("RecordSet", "it").await;
+    assert_eq!(lab.contents(), ["www A 192.0.2.1"]);
+    assert!(!lab.record("www", "A")["comment"].as_str().unwrap_or_default().contains("zk1:"));
+}
+
+#[tokio::test]
+async fn an_alias_that_is_replaced_by_another_object_changes_hands_without_a_gap() {
+    let lab = Lab::new("alias-replaced").await;
+    let alias = |object: &str, target: &str| lab.records("www", "CNAME", &[target]).named(object);
+    lab.ready(&alias("one", "one.example.net")).await;
+    // Both at once, as a chart that renames its object does.
+    lab.patch("DNSZone", "zone", json!({"spec": {"suspend": true}})).await;
+    lab.wait_condition("DNSZone", "zone", "Ready", "True", "Suspended").await;
+    lab.delete("RecordSet", "one").await;
+    lab.apply(&alias("two", "two.example.net")).await;
+    let mark = lab.mark();
+    lab.patch("DNSZone", "zone", json!({"spec": {"suspend": false}})).await;
+    lab.wait_gone("RecordSet", "one").await;
+    lab.wait_ready("RecordSet", "two").await;
+    assert_eq!(lab.contents(), ["www CNAME two.example.net"]);
+    assert_eq!(lab.changes_since(mark), ["~ www CNAME one.example.net -> two.example.net"]);
+}
+
+#[tokio::test]
 async fn case_52_an_object_that_never_had_a_zone_goes_at_once() {
     let lab = Lab::new("never-bound").await;
     let stray = lab.a("www", "192.0.2.1").with("name", format!("www.{}.example.org", lab.home.name()));

@@ -231,3 +231,41 @@ async fn a_zone_takes_record_sets_by_label_and_completes_relative_names() {
     lab.scan().await;
     assert_eq!(lab.contents(), ["@ A 192.0.2.1", "www A 192.0.2.1"]);
 }
+
+#[tokio::test]
+async fn a_zone_that_takes_less_than_it_did_deletes_nothing_but_a_label_that_goes_does() {
+    let lab = Lab::ready_to_run("narrowed").await;
+    let domain = format!("second.{}", lab.domain);
+    let id = lab.sim.zone(&domain, Plan::Free);
+    let taking = |label: &str| json!([{"selector": {"matchLabels": {label: "yes"}}}]);
+    lab.apply(&lab.dns_zone().with("recordsFrom", taking("first"))).await;
+    let second = |label: &str| {
+        let zone = lab.zone_of(&domain).named("second").with("recordsFrom", taking(label));
+        zone.with("selection", "Explicit")
+    };
+    lab.apply(&second("second")).await;
+    lab.run();
+    let relative = |name: &str| lab.a(name, "192.0.2.1").without("name").with("relativeName", name);
+    let both = |name: &str| relative(name).labelled("first", "yes").labelled("second", "yes");
+    lab.ready(&both("one")).await;
+    lab.ready(&both("two")).await;
+    assert_eq!((lab.contents().len(), lab.sim.records(&id).len()), (2, 2));
+    // The object itself says that it wants this no more.
+    lab.apply(&relative("one").labelled("first", "yes").labelled("second", "no")).await;
+    lab.wait("RecordSet", "one", "in one zone", |object| {
+        object["status"]["zones"].as_array().is_some_and(|zones| zones.len() == 1)
+    })
+    .await;
+    lab.scan_of("second").await;
+    assert_eq!((lab.contents().len(), lab.sim.records(&id).len()), (2, 1));
+    // Here the zone does: what it does not take any more is an orphan, for a person to decide.
+    lab.apply(&second("nobody")).await;
+    lab.wait_reason("DNSZone", "second", "Held").await;
+    lab.scan_of("second").await;
+    assert_eq!(lab.sim.records(&id).len(), 1);
+    // Not even an edit of something else changes that.
+    lab.apply(&both("two").with("values", json!(["192.0.2.2"]))).await;
+    lab.wait_contents(&["one A 192.0.2.1", "two A 192.0.2.2"]).await;
+    lab.scan_of("second").await;
+    assert_eq!(lab.sim.records(&id).len(), 1);
+}

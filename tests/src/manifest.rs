@@ -65,7 +65,7 @@ impl Manifest {
     }
 
     pub fn labelled(mut self, key: &str, value: &str) -> Self {
-        self.0["metadata"]["labels"] = json!({key: value});
+        self.0["metadata"]["labels"][key] = value.into();
         self
     }
 

@@ -19,15 +19,24 @@ pub enum Evidence {
         /// But these are there and could not be understood or served: theirs stays, and is no orphan.
         awaited: Seen,
     },
-    /// What was seen in a cluster.
+    /// What was seen in a cluster, place by place: who gives up one record may keep another.
     Seen {
-        /// These are gone, or want something else: theirs may go.
-        released: Seen,
-        /// These are going, and leave theirs to whoever comes: it stays, and is ours no more.
-        retained: Seen,
-        /// These are there, and what they hold is neither wanted nor given up yet: it stays, and is no orphan.
+        /// What becomes of a holder's records in one set.
+        fates: BTreeMap<(Name, RecordType), Vec<(HolderRef, Fate)>>,
+        /// Of these nobody can say yet what they give up, wherever it is.
         awaited: Seen,
     },
+}
+
+/// What becomes of records that their holder does not ask for now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fate {
+    /// The holder is gone, or wants something else: they may go.
+    Released,
+    /// The holder is going, and leaves them to whoever comes: they stay, and are ours no more.
+    Retained,
+    /// It is not known yet: they stay, and are no orphans.
+    Awaited,
 }
 
 /// Some holders, found by their name or by its hash.
@@ -46,17 +55,13 @@ pub struct Settled {
 // === impl Evidence ===
 
 impl Evidence {
-    /// Evidence from a cluster: these holders are gone, or want something else.
-    pub fn seen(holders: impl IntoIterator<Item = HolderRef>) -> Self {
-        Self::Seen { released: Seen::new(holders), retained: Seen::default(), awaited: Seen::default() }
-    }
-
-    /// The same, and these holders are going without what they hold.
-    pub fn retaining(mut self, holders: impl IntoIterator<Item = HolderRef>) -> Self {
-        if let Self::Seen { retained, .. } = &mut self {
-            *retained = Seen::new(holders);
+    /// Evidence from a cluster: what becomes of these holders' records in these sets.
+    pub fn seen(found: impl IntoIterator<Item = (Name, RecordType, HolderRef, Fate)>) -> Self {
+        let mut fates: BTreeMap<(Name, RecordType), Vec<(HolderRef, Fate)>> = BTreeMap::new();
+        for (name, rtype, holder, fate) in found {
+            fates.entry((name, rtype)).or_default().push((holder, fate));
         }
-        self
+        Self::Seen { fates, awaited: Seen::default() }
     }
 
     /// The same, and of these holders nobody can say yet what they give up.
@@ -77,28 +82,48 @@ impl Evidence {
         Self::Complete { orphaned: Seen::new(holders), awaited: Seen::default() }
     }
 
-    /// Whether a record held by `holder` may go.
-    pub fn releases(&self, holder: &HolderRef) -> bool {
+    /// Whether a record of this name and type that `holder` holds may go.
+    pub fn releases(&self, place: (&Name, RecordType), holder: &HolderRef) -> bool {
         match self {
             Self::Complete { orphaned, awaited } => !orphaned.contain(holder) && !awaited.contain(holder),
-            Self::Seen { released, .. } => released.contain(holder),
+            Self::Seen { fates, .. } => fate(fates, place, holder) == Some(Fate::Released),
         }
     }
 
-    /// Whether a record held by `holder` stays without being an orphan.
-    pub fn awaits(&self, holder: &HolderRef) -> bool {
+    /// Whether it stays without being an orphan.
+    pub fn awaits(&self, place: (&Name, RecordType), holder: &HolderRef) -> bool {
         match self {
-            Self::Complete { awaited, .. } | Self::Seen { awaited, .. } => awaited.contain(holder),
+            Self::Complete { awaited, .. } => awaited.contain(holder),
+            Self::Seen { fates, awaited } => {
+                awaited.contain(holder) || fate(fates, place, holder) == Some(Fate::Awaited)
+            }
         }
     }
 
-    /// Whether a record held by `holder` stays, and is ours no more.
-    pub fn retains(&self, holder: &HolderRef) -> bool {
+    /// Whether it stays, and is ours no more.
+    pub fn retains(&self, place: (&Name, RecordType), holder: &HolderRef) -> bool {
         match self {
             Self::Complete { .. } => false,
-            Self::Seen { retained, .. } => retained.contain(holder),
+            Self::Seen { fates, .. } => fate(fates, place, holder) == Some(Fate::Retained),
         }
     }
+}
+
+/// Where two testimonies on one holder disagree, the one that keeps more counts.
+fn fate(
+    fates: &BTreeMap<(Name, RecordType), Vec<(HolderRef, Fate)>>,
+    (name, rtype): (&Name, RecordType),
+    holder: &HolderRef,
+) -> Option<Fate> {
+    if fates.is_empty() {
+        return None;
+    }
+    let here = fates.get(&(name.clone(), rtype))?.iter().filter(|(named, _)| named == holder);
+    here.map(|(_, fate)| *fate).max_by_key(|fate| match fate {
+        Fate::Released => 0,
+        Fate::Retained => 1,
+        Fate::Awaited => 2,
+    })
 }
 
 // === impl Seen ===

@@ -12,7 +12,7 @@ mod set;
 use std::collections::BTreeSet;
 
 pub use change::{Cause, Change, Edit, Operation, Role, SetState};
-pub use evidence::{Evidence, Settled};
+pub use evidence::{Evidence, Fate, Settled};
 
 use crate::{
     capability::Capabilities,

@@ -138,6 +138,7 @@ fn removals(
     let mut removals: Vec<Removal> = Vec::new();
     let is_reserved = situation.desired.is_reserved(name);
     let is_expected = situation.desired.is_expected(name);
+    let evidence = situation.evidence;
     let is_ours_to_write = situation.rules.names.allow(name) && !is_reserved;
     let is_wanted = |rtype: RecordType| wishes.iter().any(|set| set.rtype == rtype);
     for run in claims.records.chunk_by(|one, other| one.0.rdata.rtype() == other.0.rdata.rtype()) {
@@ -151,15 +152,17 @@ fn removals(
         for (record, claim) in run {
             match claim {
                 _ if record.read_only => {}
-                Claim::Ours { holder, .. } if is_ours_to_write && situation.evidence.releases(holder) => {
+                Claim::Ours { holder, .. }
+                    if is_ours_to_write && evidence.releases((name, rtype), holder) =>
+                {
                     released_from = holder.clone();
                     released.push((*record).clone());
                 }
-                Claim::Ours { holder, .. } if is_ours_to_write && situation.evidence.retains(holder) => {
+                Claim::Ours { holder, .. } if is_ours_to_write && evidence.retains((name, rtype), holder) => {
                     disowned.push((*record, holder))
                 }
                 // Somebody who can't be served now may mean this very record.
-                Claim::Ours { holder, .. } if is_expected || situation.evidence.awaits(holder) => {}
+                Claim::Ours { holder, .. } if is_expected || evidence.awaits((name, rtype), holder) => {}
                 Claim::Ours { holder, .. } => orphaned.push((*record, holder)),
                 Claim::Unclaimed if !is_reserved && is_prunable(situation, name, rtype) => {
                     pruned.push((*record).clone())
@@ -169,17 +172,18 @@ fn removals(
         }
         let ours = run.iter().filter(|(record, claim)| claim.is_ours() && !record.read_only).count();
         hold_orphans(situation, name, &orphaned, claims, plan);
-        if disowned.len() == ours {
-            disown(situation, name, &disowned, claims, plan);
-        }
+        // The claim on a whole set goes with the last of it.
+        let all_go = released.len() + disowned.len() == ours;
+        let marker = if all_go { marker_delete(claims, rtype) } else { None };
+        let (with_data, with_none) = if released.is_empty() { (None, marker) } else { (marker, None) };
+        disown(situation, name, &disowned, with_none, plan);
         if !released.is_empty() {
             // Losing all of ours is losing the set, whatever stands beside it.
             let is_partial = released.len() < ours;
-            let marker = if is_partial { None } else { marker_delete(claims, rtype) };
             removals.push(Removal {
                 rtype,
                 data: released,
-                marker,
+                marker: with_data,
                 cause: Cause::Released(released_from),
                 is_partial,
             });
@@ -196,7 +200,7 @@ fn removals(
             && !has_data
             && !is_wanted(marker.rtype)
             && is_ours_to_write
-            && situation.evidence.releases(holder)
+            && evidence.releases((name, marker.rtype), holder)
         {
             removals.push(Removal {
                 rtype: marker.rtype,
@@ -215,13 +219,12 @@ fn disown(
     situation: &Situation<'_>,
     name: &Name,
     records: &[(&LiveRecord, &HolderRef)],
-    claims: &NameClaims<'_>,
+    marker: Option<Edit>,
     plan: &mut Plan,
 ) {
     let Some((first, holder)) = records.first() else { return };
-    let mut edits: Vec<Edit> = Vec::new();
-    edits.extend(records.iter().filter_map(|(record, _)| unmarked(situation.registry, name, record)));
-    edits.extend(marker_delete(claims, first.rdata.rtype()));
+    let unmark = |(record, _): &(&LiveRecord, &HolderRef)| unmarked(situation.registry, name, record);
+    let edits: Vec<Edit> = records.iter().filter_map(unmark).chain(marker).collect();
     if edits.is_empty() {
         return;
     }

@@ -50,12 +50,12 @@ pub(super) fn join(
         old_markers.extend(removal.marker);
     }
     let (mut edits, mut updates, mut new) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut deletes, mut unchanged) = (Vec::new(), Vec::new());
+    let (mut endings, mut unchanged) = (Vec::new(), Vec::new());
     for (_, plan) in sets {
         edits.extend(plan.marker);
         updates.extend(plan.updates);
         new.extend(plan.creates);
-        deletes.extend(plan.deletes);
+        endings.extend(plan.endings);
         unchanged.extend(plan.unchanged);
     }
     let mut new = new.into_iter();
@@ -72,7 +72,7 @@ pub(super) fn join(
     }
     edits.extend(updates);
     edits.extend(new.map(|new| Edit::Create { record: new.record, role: Role::Data }));
-    edits.extend(deletes);
+    edits.extend(endings);
     edits.extend(old_markers);
     let operation = if had_any { Operation::Update } else { Operation::Create };
     Change { operation, name: name.clone(), rtype, edits, unchanged, cause, holders }

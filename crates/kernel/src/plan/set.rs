@@ -19,7 +19,8 @@ pub(super) struct SetPlan {
     pub(super) marker: Option<Edit>,
     pub(super) updates: Vec<Edit>,
     pub(super) creates: Vec<NewRecord>,
-    pub(super) deletes: Vec<Edit>,
+    /// What comes last: claims that are given up, and records that go.
+    pub(super) endings: Vec<Edit>,
     pub(super) unchanged: Vec<Rdata>,
     /// Ours, of holders that do not want this set and did not give it up.
     pub(super) orphans: Vec<(LiveRecord, HolderRef)>,
@@ -95,15 +96,16 @@ pub(super) fn plan_set(
     let (mut spare, mut kept): (Vec<_>, Vec<_>) =
         pool.into_iter().partition(|candidate| candidate.is_replaceable);
     kept.retain(|candidate| {
-        let is_left = candidate.is_left(situation.evidence);
+        let is_left = candidate.is_left(situation.evidence, (name, set.rtype));
         if is_left {
-            plan.updates.extend(unmarked(situation.registry, name, candidate.record));
+            plan.endings.extend(unmarked(situation.registry, name, candidate.record));
         }
         !is_left
     });
     if !place.is_reserved() {
         let orphans = kept.iter().filter_map(orphan);
-        plan.orphans.extend(orphans.filter(|(_, holder)| !situation.evidence.awaits(holder)));
+        plan.orphans
+            .extend(orphans.filter(|(_, holder)| !situation.evidence.awaits((name, set.rtype), holder)));
     }
     // Backwards, so that the first new value takes the first spare record.
     spare.reverse();
@@ -115,7 +117,7 @@ pub(super) fn plan_set(
     }
     if plan.rejections.is_empty() {
         let delete = |candidate: Candidate<'_>| delete(name, candidate.record);
-        plan.deletes.extend(spare.into_iter().rev().map(delete));
+        plan.endings.extend(spare.into_iter().rev().map(delete));
     }
     plan.marker = place.marker_edit(claims);
     plan
@@ -161,9 +163,9 @@ struct Place<'a> {
 
 impl Candidate<'_> {
     /// Whether its holder is going, and leaves it to whoever comes.
-    fn is_left(&self, evidence: &Evidence) -> bool {
+    fn is_left(&self, evidence: &Evidence, place: (&Name, RecordType)) -> bool {
         match self.claim {
-            Claim::Ours { holder, .. } => evidence.retains(holder),
+            Claim::Ours { holder, .. } => evidence.retains(place, holder),
             Claim::Foreign { .. } | Claim::Unclaimed => false,
         }
     }
@@ -195,16 +197,19 @@ impl Place<'_> {
             if record.read_only {
                 return Err(self.read_only(record));
             }
+            let is_alias = matches!(self.set.rtype, RecordType::CNAME | RecordType::DNAME);
+            let is_other_alias = is_alias && !wanted.iter().any(|value| value.rdata == record.rdata);
             let mut is_replaceable = true;
             match claim {
                 Claim::Foreign { owner } => return Err(self.owned_by(owner)),
+                Claim::Unclaimed if is_other_alias && self.is_reserved() => {
+                    return Err(self.refused(&format!("its value is {}", record.rdata)));
+                }
                 Claim::Unclaimed => self.adopt_whole(here, wanted)?,
                 Claim::Ours { holder, .. } => {
-                    let is_wanted = wanted.iter().any(|value| value.rdata == record.rdata);
-                    let is_alias = matches!(self.set.rtype, RecordType::CNAME | RecordType::DNAME);
                     let is_in_the_way = !self.releases(holder)
-                        && ((is_alias && !is_wanted) || (is_txt && !self.is_of_our_namespace(holder)));
-                    if is_in_the_way || (is_alias && !is_wanted && self.is_reserved()) {
+                        && (is_other_alias || (is_txt && !self.is_of_our_namespace(holder)));
+                    if is_in_the_way || (is_other_alias && self.is_reserved()) {
                         return Err(self.held_by(holder));
                     }
                     is_replaceable = self.releases(holder);
@@ -248,9 +253,12 @@ impl Place<'_> {
     }
 
     /// Whether a record of this holder may be replaced: it wants this set too, or is known to want it no more.
+    /// What it leaves to whoever comes, Force takes.
     fn releases(&self, holder: &HolderRef) -> bool {
+        let (evidence, place) = (self.situation.evidence, (self.name, self.set.rtype));
         self.set.holders.iter().any(|wanting| holder.names(wanting))
-            || self.situation.evidence.releases(holder)
+            || evidence.releases(place, holder)
+            || (self.set.adoption == Adoption::Force && evidence.retains(place, holder))
     }
 
     /// At a reserved name, a value that another namespace holds and may still want.

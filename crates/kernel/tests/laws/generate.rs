@@ -8,7 +8,7 @@ use zonekeeper_kernel::{
     holder::{Holder, HolderRef, OwnerId},
     marker::{Form, Registry, comment::CommentForm, key::MarkerKeys, txt::TxtForm, txt_names::TxtNames},
     name::Name,
-    plan::{Evidence, Settled, Situation},
+    plan::{Evidence, Fate, Settled, Situation},
     rdata::{Rdata, RecordType},
     record::{Attributes, LiveRecord, RecordId, Ttl},
     resolve::{Intent, WantedName},
@@ -85,7 +85,7 @@ fn rdata(rtype: RecordType, variant: usize) -> Rdata {
     Rdata::parse(rtype, text).unwrap()
 }
 
-fn holders() -> Vec<Holder> {
+pub fn holders() -> Vec<Holder> {
     ["a", "b", "c"].map(|name| Holder::new("recordset", "default", name)).into()
 }
 
@@ -306,9 +306,26 @@ fn desired(capabilities: Capabilities) -> impl Strategy<Value = Desired> {
 fn evidence() -> impl Strategy<Value = Evidence> {
     prop_oneof![
         2 => Just(Evidence::complete()),
-        3 => proptest::sample::subsequence(holders(), 0..=3)
-            .prop_map(|gone| Evidence::seen(gone.into_iter().map(HolderRef::Full))),
+        3 => (proptest::sample::subsequence(holders(), 0..=3), any::<u64>()).prop_map(seen),
     ]
+}
+
+/// Every holder gives up some sets, leaves others behind, and is not understood about the rest.
+fn seen((holders, dice): (Vec<Holder>, u64)) -> Evidence {
+    let mut fates = Vec::new();
+    for (one, holder) in holders.iter().enumerate() {
+        for (two, name) in names().into_iter().enumerate() {
+            for (three, rtype) in TYPES.into_iter().enumerate() {
+                let fate = match dice.rotate_right((one * 31 + two * 7 + three * 3) as u32) & 7 {
+                    0 => Fate::Retained,
+                    1 => Fate::Awaited,
+                    _most => Fate::Released,
+                };
+                fates.push((name.clone(), rtype, HolderRef::Full(holder.clone()), fate));
+            }
+        }
+    }
+    Evidence::seen(fates)
 }
 
 pub fn case() -> impl Strategy<Value = Case> {
@@ -317,11 +334,16 @@ pub fn case() -> impl Strategy<Value = Case> {
         (live_sets(), desired(capabilities.clone()), evidence(), prune, any::<u8>()).prop_map(
             move |(sets, desired, evidence, mode, known)| {
                 let records = live_records(&sets, &registry, &capabilities);
-                let ids = records
-                    .iter()
-                    .enumerate()
-                    .filter(|(index, _)| known & (1 << (index % 8)) != 0)
-                    .map(|(index, (_, record))| (record.id.clone(), holders()[index % 3].clone()));
+                let ids =
+                    records.iter().enumerate().filter(|(index, _)| known & (1 << (index % 8)) != 0).map(
+                        |(index, (_, record))| {
+                            // Memory knows what the marker says, and more where that is gone.
+                            let is_named = |holder: &&Holder| record.comment.contains(holder.as_str());
+                            let holders = holders();
+                            let named = holders.iter().find(is_named).unwrap_or(&holders[index % 3]);
+                            (record.id.clone(), named.clone())
+                        },
+                    );
                 let known = match registry.form {
                     Form::None => Known::Everything,
                     Form::Comment(_) if known > 128 => Known::Ids(ids.collect()),

@@ -13,7 +13,7 @@ use zonekeeper_kernel::{
     name::Name,
     plan::{Change, Counts, Evidence, Orphan, Plan, Scope},
     rdata::RecordType,
-    reason::Rejection,
+    reason::{Reason as Word, Rejection},
     record::LiveRecord,
     resolve::Intent,
     zone::Zone,
@@ -129,9 +129,11 @@ impl Job {
         }
         // Whoever is refused here still wants what it has; whoever may not have it any more is an orphan's holder.
         let refused: BTreeSet<&Holder> = rejections.iter().map(|rejection| &rejection.holder).collect();
-        let is_open = |orphan: &&Orphan| !refused.iter().any(|holder| orphan.holder.names(holder));
-        let orphans = unproven.orphans.iter().filter(is_open);
-        let evidence = self.witness.evidence(&self.zone.key, orphans, keeping(&rejections)).await;
+        let is_open = |orphan: &Orphan| !refused.iter().any(|holder| orphan.holder.names(holder));
+        let mut orphans = in_the_way(worker, &unproven);
+        orphans.extend(unproven.orphans);
+        orphans.retain(is_open);
+        let evidence = self.witness.evidence(&self.zone.key, &orphans, keeping(&rejections)).await;
         let order = Order {
             desired: &desired,
             evidence: &evidence,
@@ -290,6 +292,17 @@ pub fn concerns(change: &Change, name: &Name, intent: &Intent) -> bool {
 /// The kernel's word as the API's.
 pub fn reason(rejection: &Rejection) -> Reason {
     rejection.reason.as_str().parse().unwrap_or(Reason::InvalidValue)
+}
+
+/// What stands in the way of refused wishes: its holders may be going.
+fn in_the_way(worker: &ZoneWorker, plan: &Plan) -> Vec<Orphan> {
+    let refused = plan.rejections.iter().filter(|rejection| rejection.reason == Word::Conflict);
+    let names: BTreeSet<&Name> = refused.filter_map(|rejection| rejection.name.as_ref()).collect();
+    let held = names.into_iter().flat_map(|name| {
+        let held = worker.held_at(name).into_iter();
+        held.map(|(record, holder)| Orphan { name: name.clone(), rdata: record.rdata.clone(), holder })
+    });
+    held.collect()
 }
 
 /// Holders that are refused for what they ask, not for what they may.

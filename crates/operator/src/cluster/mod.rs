@@ -25,6 +25,7 @@ mod secrets;
 mod serve;
 mod small_map;
 mod status;
+mod testimony;
 mod watch;
 mod witness;
 mod write;
@@ -83,7 +84,7 @@ pub enum Message {
         took: Duration,
     },
     /// A pass asks who still wants a record.
-    Asked(witness::Question),
+    Asked(testimony::Question),
     /// A pass is about to send what the guard must not forget.
     Enter(ledger::Entry),
     /// An AddressSource was asked.

@@ -154,21 +154,18 @@ impl Hub {
     fn older_twin(&self, key: &ZoneKey) -> Option<ZoneKey> {
         let entry = self.zones.get(key)?;
         let (domain, provider) = (&entry.zone.as_ref()?.domain, entry.provider.as_ref()?);
-        // Times have whole seconds; whoever was found first has begun to work.
+        // Times have whole seconds; of two from the same one, whoever is at work goes on.
         let age =
-            |entry: &ZoneEntry| (entry.object.creation_timestamp(), !entry.was_found(), entry.object.uid());
+            |entry: &ZoneEntry| (entry.object.creation_timestamp(), !entry.is_at_work(), entry.object.uid());
         let is_twin = |other: &ZoneEntry| {
-            let is_same_id = match (&entry.worker, &other.worker) {
-                (Lent::Here(one), Lent::Here(two)) => {
-                    one.access().id() == two.access().id()
-                        && self.is_same_place(provider, other.provider.as_deref())
-                }
-                _ => false,
-            };
-            let is_same_name = other.provider.as_ref() == Some(provider)
+            let is_same_id = entry.id_at_provider().is_some()
+                && entry.id_at_provider() == other.id_at_provider()
+                && self.is_same_place(provider, other.provider.as_deref());
+            let is_same_name = other.is_ours
+                && other.provider.as_ref() == Some(provider)
                 && other.zone.as_ref().is_some_and(|zone| zone.domain == *domain)
                 && other.object.spec.zone_id == entry.object.spec.zone_id;
-            other.is_ours && (is_same_name || is_same_id) && age(other) < age(entry)
+            (is_same_name || is_same_id) && age(other) < age(entry)
         };
         let twins = self.zones.iter().filter(|(other, _)| *other != key);
         twins.filter(|(_, other)| is_twin(other)).map(|(other, _)| other.clone()).next()
@@ -185,12 +182,24 @@ impl Hub {
                 .collect(),
             None => Vec::new(),
         };
-        for key in keys {
+        let is_ours = |key: &ZoneKey| self.zones.get(key).is_some_and(|entry| entry.is_ours);
+        let ours: Vec<ZoneKey> = keys.into_iter().filter(is_ours).collect();
+        for key in ours {
             if let Some(first) = self.older_twin(&key) {
                 let message = format!("DNSZone {first} stands for the same zone; remove one of the two");
                 self.trouble_zone(&key, Verdict::new(Reason::DuplicateZone, message), false);
             }
         }
+    }
+
+    /// Zones that stood back for another may have their turn.
+    pub fn reconsider_duplicates(&mut self) {
+        let is_duplicate = |entry: &ZoneEntry| {
+            entry.trouble.as_ref().is_some_and(|verdict| verdict.reason == Reason::DuplicateZone)
+        };
+        let waiting: Vec<ZoneKey> =
+            self.zones.iter().filter(|(_, entry)| is_duplicate(entry)).map(|(key, _)| key.clone()).collect();
+        waiting.iter().for_each(|key| self.consider_zone(key));
     }
 }
 

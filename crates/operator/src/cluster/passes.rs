@@ -21,7 +21,8 @@ use crate::{
         ledger::StatusLedger,
         records::{PlaceState, RecordEntry},
         status,
-        witness::{Witness, record_set_of},
+        testimony::record_set_of,
+        witness::Witness,
         zone_entry::{Dirty, Lent},
         zones::{retry_after, verdict},
     },
@@ -116,6 +117,11 @@ impl Hub {
         }
         if entry.object.spec.suspend && !entry.is_leaving() {
             self.tell_suspended(key);
+            return;
+        }
+        if entry.lacks_finalizer() {
+            // Nothing is written that nobody would clean up; the zone comes back with its finalizer.
+            self.release_zone(key);
             return;
         }
         // With another pass, or not found yet; it looks again when it is back.

@@ -1,6 +1,9 @@
 //! RecordSets in the hub: what each wishes, where that goes, and what became of it.
 
-use std::sync::Arc;
+use std::{
+    hash::{DefaultHasher, Hash, Hasher},
+    sync::Arc,
+};
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
 use kube::{Resource, ResourceExt};
@@ -9,10 +12,9 @@ use zonekeeper_api::{
     wellknown::{RECONCILE_REQUESTED_AT, RECORD_FINALIZER},
 };
 use zonekeeper_kernel::{
-    holder::{Holder, HolderRef},
     name::Name,
     rdata::RecordType,
-    resolve::{Intent, WantedName, choose},
+    resolve::{Intent, choose},
     zone::{Labels, ZoneKey},
 };
 use zonekeeper_sources::{Asked, Surroundings, record_set};
@@ -24,7 +26,7 @@ use crate::cluster::{
     job::{Drifted, WishState, reason},
     small_map::{SmallMap, SmallSet},
     status,
-    witness::{Question, Testimony, record_set_of},
+    testimony::record_set_of,
     write::{Desk, Writing, is_newer},
 };
 
@@ -37,6 +39,10 @@ pub struct RecordEntry {
     pub refused: Option<Verdict>,
     /// Where its wish goes.
     pub placed: SmallMap<ZoneKey, Name>,
+    /// What of it that was for.
+    placed_for: Edition,
+    /// Zones that it left by an edit of its own.
+    pub left: SmallSet<ZoneKey>,
     /// Where it may hold something: what it wishes, and what it wished before.
     pub places: SmallSet<(ZoneKey, Name)>,
     /// What became of it, by zone.
@@ -60,6 +66,13 @@ pub struct PlaceState {
     pub drift: Option<Drifted>,
 }
 
+/// What of an object decides where its wish goes: another edition is an edit of its own.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Edition {
+    generation: Option<i64>,
+    labels: u64,
+}
+
 // === impl RecordEntry ===
 
 impl RecordEntry {
@@ -70,6 +83,8 @@ impl RecordEntry {
             intent: None,
             refused: None,
             placed: SmallMap::default(),
+            placed_for: Edition::default(),
+            left: SmallSet::default(),
             places: SmallSet::default(),
             states: SmallMap::default(),
             lingering: SmallMap::default(),
@@ -104,6 +119,16 @@ impl RecordEntry {
         let Some(status) = &self.object.status else { return false };
         status.observed_generation == self.object.metadata.generation
             && self.desk.since.is_true(ConditionType::Programmed)
+    }
+}
+
+// === impl Edition ===
+
+impl Edition {
+    fn of(object: &RecordSet) -> Self {
+        let mut labels = DefaultHasher::new();
+        object.labels().hash(&mut labels);
+        Self { generation: object.metadata.generation, labels: labels.finish() }
     }
 }
 
@@ -317,9 +342,15 @@ impl Hub {
     fn place_record(&mut self, key: &Key, placed: SmallMap<ZoneKey, Name>, intent: Option<Arc<Intent>>) {
         let Some(entry) = self.records.get_mut(key) else { return };
         let before = std::mem::replace(&mut entry.placed, placed.clone());
+        let edition = Edition::of(&entry.object);
+        let is_edited = std::mem::replace(&mut entry.placed_for, edition) != entry.placed_for;
         entry.intent.clone_from(&intent);
         for (zone, name) in placed.iter() {
             entry.places.insert((zone.clone(), name.clone()), ());
+            entry.left.remove(zone);
+        }
+        for (zone, _) in before.iter().filter(|(zone, _)| is_edited && !placed.contains_key(zone)) {
+            entry.left.insert(zone.clone(), ());
         }
         for (zone, name) in before.iter() {
             if placed.get(zone) != Some(name) {
@@ -346,12 +377,7 @@ impl Hub {
             else {
                 continue;
             };
-            let name = match (&object.spec.name, &object.spec.relative_name) {
-                (Some(name), _) => Name::parse(name).ok(),
-                (None, Some(name)) => Name::parse_under(name, domain).ok(),
-                (None, None) => None,
-            };
-            places.extend(name.map(|name| (zone, name)));
+            places.extend(wished_name(&object.spec, domain).map(|name| (zone, name)));
         }
         for (zone, name) in places {
             if let Some(entry) = self.records.get_mut(key) {
@@ -374,13 +400,8 @@ impl Hub {
         for zone in status.zones.iter().filter(|zone| !zone.records.is_empty()) {
             let zone = ZoneKey { namespace: zone.namespace.clone(), name: zone.name.clone() };
             let Some(zone) = self.zones.get_mut(&zone) else { continue };
-            let Some(domain) = zone.zone.as_ref().map(|zone| zone.domain.clone()) else { continue };
-            let name = match (&spec.name, &spec.relative_name) {
-                (Some(name), _) => Name::parse(name).ok(),
-                (None, Some(name)) => Name::parse_under(name, &domain).ok(),
-                (None, None) => None,
-            };
-            if let Some(name) = name {
+            let domain = zone.zone.as_ref().map(|zone| &zone.domain);
+            if let Some(name) = domain.and_then(|domain| wished_name(spec, domain)) {
                 zone.unmet.insert(key.clone(), (name, rtype));
             }
         }
@@ -466,106 +487,6 @@ impl Hub {
             self.report_record(key);
         }
     }
-
-    /// What the hub knows of holders whose records nobody wishes.
-    pub fn answer(&mut self, question: Question) {
-        let testimonies = question
-            .about
-            .iter()
-            .map(|(name, rtype, holder)| self.testify(&question.zone, name, *rtype, holder))
-            .collect();
-        // Whoever asked may be gone.
-        let _ = question.answer.send(testimonies);
-    }
-
-    fn testify(&mut self, zone: &ZoneKey, name: &Name, rtype: RecordType, holder: &HolderRef) -> Testimony {
-        let key = match holder {
-            HolderRef::Full(holder) => match record_set_of(holder) {
-                Some(key) => key,
-                None => return Testimony::Nothing,
-            },
-            HolderRef::Hash(hash) => {
-                let is_it = |key: &&Key| *Holder::new("recordset", &key.0, &key.1).hash() == **hash;
-                match self.records.keys().find(is_it) {
-                    Some(key) => key.clone(),
-                    None => return Testimony::AbsentHash { hash: hash.to_string() },
-                }
-            }
-            HolderRef::Nobody => return Testimony::Nothing,
-        };
-        let Some(entry) = self.records.get_mut(&key) else { return Testimony::Absent { object: key } };
-        let uid = entry.object.uid().unwrap_or_default();
-        let place = (zone.clone(), name.clone());
-        if entry.is_leaving() {
-            let is_retaining = entry.object.spec.deletion_policy == zonekeeper_api::DeletionPolicy::Retain
-                && entry.object.spec.rtype.parse() == Ok(rtype)
-                && wished_name(&entry.object).is_none_or(|wished| wished == *name);
-            entry.places.insert(place, ());
-            self.find_departing(zone, name, &key);
-            return match is_retaining {
-                true => Testimony::Retaining { object: key, uid },
-                false => Testimony::Leaving { object: key, uid },
-            };
-        }
-        let is_clear = entry.refused.is_none() && !entry.placed.is_empty();
-        let is_same_name = entry.placed.get(zone) == Some(name);
-        let wants_this = is_same_name && entry.intent.as_ref().is_some_and(|intent| intent.rtype == rtype);
-        let may_have_it_no_more = |reason: Reason| {
-            matches!(reason, Reason::NotAllowed | Reason::NoMatchingZone | Reason::AmbiguousZone)
-        };
-        let has_lost_it = {
-            let states = entry.states.values().map(|state| &state.verdict);
-            entry.refused.iter().chain(states).any(|verdict| may_have_it_no_more(verdict.reason))
-        };
-        if entry.is_others {
-            entry.places.insert(place, ());
-            let generation = entry.object.metadata.generation.unwrap_or_default();
-            return match self.has_arrived_elsewhere(&key) {
-                true => Testimony::WantsOther { object: key, uid, generation },
-                false => Testimony::Awaited,
-            };
-        }
-        if wants_this || has_lost_it {
-            return Testimony::Nothing;
-        }
-        // A change of type is one step; whatever moves goes from its old place when it has arrived at its new one.
-        if !is_clear || !(is_same_name || entry.has_arrived()) {
-            // Remembered, so that the old place is looked at again as soon as the object has arrived.
-            entry.places.insert(place, ());
-            return Testimony::Awaited;
-        }
-        if self.is_moving_to_longer(&key, zone, name) {
-            return Testimony::Nothing;
-        }
-        let Some(entry) = self.records.get_mut(&key) else { return Testimony::Nothing };
-        entry.places.insert(place, ());
-        let generation = entry.object.metadata.generation.unwrap_or_default();
-        self.find_departing(zone, name, &key);
-        Testimony::WantsOther { object: key, uid, generation }
-    }
-
-    /// Whether another release says that it holds what an object wishes now.
-    fn has_arrived_elsewhere(&self, key: &Key) -> bool {
-        let Some(entry) = self.records.get(key).filter(|entry| entry.was_programmed()) else { return false };
-        let mut zones = entry.object.status.iter().flat_map(|status| &status.zones);
-        zones.any(|zone| {
-            let key = ZoneKey { namespace: zone.namespace.clone(), name: zone.name.clone() };
-            !zone.records.is_empty() && self.zones.get(&key).is_some_and(|entry| !entry.is_ours)
-        })
-    }
-
-    /// Whether a record would move to a newer, longer zone: that takes a person's approval.
-    fn is_moving_to_longer(&self, key: &Key, zone: &ZoneKey, name: &Name) -> bool {
-        let Some(entry) = self.records.get(key) else { return false };
-        let Some(from) = self.index.get(zone) else { return false };
-        entry.object.spec.zone_refs.is_empty()
-            && matches!(entry.intent.as_ref().map(|intent| &intent.name), Some(WantedName::Absolute(wanted)) if wanted == name)
-            && entry
-                .placed
-                .keys()
-                .filter_map(|other| self.index.get(other))
-                .any(|other| other.domain != from.domain && other.domain.is_within(&from.domain))
-    }
 }
 
 /// Whether two versions of an object ask for the same, so that only what we wrote ourselves differs.
@@ -580,8 +501,13 @@ fn has_same_wish(before: &RecordSet, after: &RecordSet) -> bool {
         && before.annotations() == after.annotations()
 }
 
-fn wished_name(object: &RecordSet) -> Option<Name> {
-    object.spec.name.as_deref().and_then(|name| Name::parse(name).ok())
+/// The name that an object wishes in a zone of this domain.
+pub fn wished_name(spec: &RecordSetSpec, domain: &Name) -> Option<Name> {
+    match (&spec.name, &spec.relative_name) {
+        (Some(name), _) => Name::parse(name).ok(),
+        (None, Some(name)) => Name::parse_under(name, domain).ok(),
+        (None, None) => None,
+    }
 }
 
 /// Sorts objects by their creation; the uid decides between two of the same second.

@@ -8,13 +8,14 @@ use tokio::sync::{mpsc::UnboundedSender, oneshot};
 use zonekeeper_api::RecordSet;
 use zonekeeper_kernel::{
     holder::{Holder, HolderRef},
-    name::Name,
-    plan::{Evidence, Orphan},
-    rdata::RecordType,
+    plan::{Evidence, Fate, Orphan},
     zone::ZoneKey,
 };
 
-use crate::cluster::{Key, Message};
+use crate::cluster::{
+    Key, Message,
+    testimony::{Question, Testimony},
+};
 
 /// More holders than this are confirmed by one list.
 const MOST_READS: usize = 50;
@@ -27,32 +28,6 @@ pub struct Witness {
     pub hub: UnboundedSender<Message>,
 }
 
-/// A question to the hub: what do these holders want, that hold something nobody wishes?
-pub struct Question {
-    pub zone: ZoneKey,
-    pub about: Vec<(Name, RecordType, HolderRef)>,
-    pub answer: oneshot::Sender<Vec<Testimony>>,
-}
-
-/// What the hub knows of one holder.
-#[derive(Debug, Clone)]
-pub enum Testimony {
-    /// It is being deleted, and its record with it.
-    Leaving { object: Key, uid: String },
-    /// It is being deleted, and leaves its record to whoever comes.
-    Retaining { object: Key, uid: String },
-    /// It is there, was understood, and wants something else.
-    WantsOther { object: Key, uid: String, generation: i64 },
-    /// A synced store does not have it.
-    Absent { object: Key },
-    /// A synced store has nobody with this hash.
-    AbsentHash { hash: String },
-    /// It is there, and has not arrived where it goes, or can't be understood.
-    Awaited,
-    /// It wants this, may have it no more, or is not known to us.
-    Nothing,
-}
-
 /// An object as a fresh read shows it; none where it is not there.
 type Fresh = Option<PartialObjectMeta<RecordSet>>;
 
@@ -60,13 +35,12 @@ type Fresh = Option<PartialObjectMeta<RecordSet>>;
 
 impl Witness {
     /// The evidence about holders of orphans; whatever can't be confirmed is no evidence.
-    pub async fn evidence<'a>(
+    pub async fn evidence(
         &self,
         zone: &ZoneKey,
-        orphans: impl Iterator<Item = &'a Orphan>,
+        orphans: &[Orphan],
         keeping: impl Iterator<Item = HolderRef>,
     ) -> Evidence {
-        let orphans: Vec<&Orphan> = orphans.collect();
         let keeping: Vec<HolderRef> = keeping.collect();
         if orphans.is_empty() {
             return Evidence::seen([]).awaiting(keeping);
@@ -82,22 +56,11 @@ impl Witness {
         }
         let Ok(testimonies) = answered.await else { return Evidence::seen([]).awaiting(keeping) };
         let fresh = self.read(&testimonies).await;
-        let (mut released, mut retained, mut awaited) = (Vec::new(), Vec::new(), keeping);
-        for (orphan, testimony) in orphans.iter().zip(&testimonies) {
-            match testimony {
-                Testimony::Awaited => awaited.push(orphan.holder.clone()),
-                Testimony::Retaining { .. } if is_confirmed(testimony, &fresh) => {
-                    retained.push(orphan.holder.clone())
-                }
-                _ if is_confirmed(testimony, &fresh) => released.push(orphan.holder.clone()),
-                // It could not be confirmed now.
-                Testimony::Leaving { .. } | Testimony::Retaining { .. } | Testimony::WantsOther { .. } => {
-                    awaited.push(orphan.holder.clone())
-                }
-                Testimony::Absent { .. } | Testimony::AbsentHash { .. } | Testimony::Nothing => {}
-            }
-        }
-        Evidence::seen(released).retaining(retained).awaiting(awaited)
+        let fates = orphans.iter().zip(&testimonies).filter_map(|(orphan, testimony)| {
+            let fate = fate(testimony, &fresh)?;
+            Some((orphan.name.clone(), orphan.rdata.rtype(), orphan.holder.clone(), fate))
+        });
+        Evidence::seen(fates).awaiting(keeping)
     }
 
     /// Reads afresh what the testimonies are about; what could not be read is missing.
@@ -159,17 +122,17 @@ impl Readings {
     }
 }
 
-// === impl Testimony ===
-
-impl Testimony {
-    fn object(&self) -> Option<&Key> {
-        match self {
-            Self::Leaving { object, .. }
-            | Self::Retaining { object, .. }
-            | Self::WantsOther { object, .. }
-            | Self::Absent { object } => Some(object),
-            Self::AbsentHash { .. } | Self::Awaited | Self::Nothing => None,
+/// What becomes of an orphan; none where that is for a person to say.
+fn fate(testimony: &Testimony, fresh: &Readings) -> Option<Fate> {
+    match (testimony, is_confirmed(testimony, fresh)) {
+        (Testimony::Retaining { .. }, true) => Some(Fate::Retained),
+        (_, true) => Some(Fate::Released),
+        (Testimony::Awaited, _) => Some(Fate::Awaited),
+        // It could not be confirmed now.
+        (Testimony::Leaving { .. } | Testimony::Retaining { .. } | Testimony::WantsOther { .. }, false) => {
+            Some(Fate::Awaited)
         }
+        (Testimony::Absent { .. } | Testimony::AbsentHash { .. } | Testimony::Nothing, false) => None,
     }
 }
 
@@ -182,9 +145,11 @@ fn is_confirmed(testimony: &Testimony, fresh: &Readings) -> bool {
                 })
             })
         }
-        Testimony::WantsOther { object, uid, generation } => {
+        Testimony::WantsOther { object, uid, generation, labels } => {
             fresh.of(object).flatten().is_some_and(|found| {
-                found.metadata.generation == Some(*generation) && found.uid().as_ref() == Some(uid)
+                found.metadata.generation == Some(*generation)
+                    && found.labels() == labels
+                    && found.uid().as_ref() == Some(uid)
             })
         }
         Testimony::Absent { object } => fresh.of(object).is_some_and(|found| found.is_none()),
@@ -205,13 +170,4 @@ fn is_object_missing(status: &kube::core::Status, name: &str) -> bool {
 
 fn key(object: &PartialObjectMeta<RecordSet>) -> Key {
     (object.namespace().unwrap_or_default(), object.name_any())
-}
-
-/// The object that a holder names, where it is a RecordSet.
-pub fn record_set_of(holder: &Holder) -> Option<Key> {
-    let mut parts = holder.as_str().splitn(3, '/');
-    match (parts.next(), parts.next(), parts.next()) {
-        (Some("recordset"), Some(namespace), Some(name)) => Some((namespace.to_owned(), name.to_owned())),
-        _ => None,
-    }
 }

@@ -10,13 +10,15 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::ResourceExt;
 use tokio::sync::oneshot;
 use zonekeeper_api::{
-    DNSZone, GoDuration, GuardStatus,
+    DNSZone, GoDuration, GuardStatus, Reason,
     wellknown::{APPROVE_PLAN, ZONE_FINALIZER},
 };
 use zonekeeper_kernel::{guard::Approval, name::Name, rdata::RecordType, resolve::Intent, zone::Zone};
 
 use crate::{
-    cluster::{Key, conditions::Verdict, job::Survey, pacing::Pacing, small_map::SmallMap, write::Desk},
+    cluster::{
+        Key, conditions::Verdict, job::Survey, pacing::Pacing, small_map::SmallMap, status, write::Desk,
+    },
     zone::ZoneWorker,
 };
 
@@ -177,9 +179,39 @@ impl ZoneEntry {
             || self.object.status.as_ref().is_some_and(|status| status.zone_id.is_some())
     }
 
+    /// Its id at its provider, where that is known; what another release knows of its own stands in the status.
+    pub fn id_at_provider(&self) -> Option<&str> {
+        match &self.worker {
+            Lent::Here(worker) => Some(worker.access().id()),
+            Lent::None | Lent::Away => self.object.status.as_ref()?.zone_id.as_deref(),
+        }
+    }
+
+    /// Whether it is worked on, by us or by another release.
+    pub fn is_at_work(&self) -> bool {
+        let told =
+            match self.is_ours {
+                true => self.desk.told.as_ref().map(|verdict| verdict.reason),
+                false => self.object.status.as_ref().and_then(|status| {
+                    status::ready_verdict(&status.conditions).map(|verdict| verdict.reason)
+                }),
+            };
+        self.was_found() && told.is_some_and(|reason| reason != Reason::DuplicateZone)
+    }
+
     /// Whether it waits for us before it goes.
     pub fn has_finalizer(&self) -> bool {
         self.object.finalizers().iter().any(|finalizer| finalizer == ZONE_FINALIZER)
+    }
+
+    /// Whether something depends on it.
+    pub fn is_needed(&self) -> bool {
+        !self.wishes.is_empty() || !self.departing.is_empty()
+    }
+
+    /// Whether it must wait for us before it goes, and does not yet.
+    pub fn lacks_finalizer(&self) -> bool {
+        self.is_needed() && !self.is_leaving() && !self.has_finalizer() && self.was_found()
     }
 
     /// What was approved is carried out: its hash does not work again.

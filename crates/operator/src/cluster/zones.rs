@@ -49,9 +49,12 @@ impl Hub {
                 false
             }
             Some(entry) => {
+                let found = |zone: &DNSZone| zone.status.as_ref().and_then(|status| status.zone_id.clone());
                 let is_same = entry.object.spec == object.spec
                     && entry.object.annotations() == object.annotations()
-                    && entry.object.metadata.deletion_timestamp == object.metadata.deletion_timestamp;
+                    && entry.object.metadata.deletion_timestamp == object.metadata.deletion_timestamp
+                    // Another release has found it: it may be the same as one of ours.
+                    && (entry.is_ours || found(&entry.object) == found(&object));
                 entry.object = object.clone();
                 entry.desk.see_object(&*object);
                 is_same
@@ -82,6 +85,7 @@ impl Hub {
             self.release_provider(&provider);
             self.reconsider_zones_of(&provider);
         }
+        self.reconsider_duplicates();
         let records: Vec<Key> = self
             .records
             .iter()
@@ -138,6 +142,9 @@ impl Hub {
             }
         }
         self.release_zone(key);
+        if self.zones.get(key).is_some_and(|entry| !entry.is_ours) {
+            self.reconsider_twins(key);
+        }
     }
 
     /// Puts a zone among those that wishes can go to, and places anew what it may concern.
@@ -250,6 +257,8 @@ impl Hub {
                 self.see_zone(object);
                 self.report_zone(key);
                 self.release_zone(key);
+                // A pass may have waited for the finalizer.
+                self.wake.insert(key.clone());
             }
             // It was a finalizer, or overtaken: the status has yet to be written.
             None if again => self.report_zone(key),
@@ -285,10 +294,9 @@ impl Hub {
     /// Keeps, or sets, the finalizer of a zone that something depends on; lets go one that nothing does.
     pub fn release_zone(&mut self, key: &ZoneKey) {
         let Some(entry) = self.zones.get_mut(key).filter(|entry| entry.is_ours) else { return };
-        let is_needed = !entry.wishes.is_empty() || !entry.departing.is_empty();
         let is_released = status::is_released(&*entry.object);
-        let is_to_go = entry.is_leaving() && entry.has_finalizer() && (!is_needed || is_released);
-        let is_to_stay = !entry.is_leaving() && !entry.has_finalizer() && is_needed && entry.is_surveyed();
+        let is_to_go = entry.is_leaving() && entry.has_finalizer() && (!entry.is_needed() || is_released);
+        let is_to_stay = entry.lacks_finalizer();
         if !(is_to_go || is_to_stay) || entry.desk.writing != Writing::Idle {
             // A write that is under way comes back here.
             return;

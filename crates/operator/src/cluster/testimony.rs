@@ -1,0 +1,202 @@
+//! What the hub knows of holders whose records nobody wishes: what each wants instead, if anything.
+
+use std::collections::BTreeMap;
+
+use kube::ResourceExt;
+use tokio::sync::oneshot;
+use zonekeeper_api::{DeletionPolicy, Reason};
+use zonekeeper_kernel::{
+    holder::{Holder, HolderRef},
+    name::Name,
+    rdata::RecordType,
+    zone::ZoneKey,
+};
+
+use crate::cluster::{
+    Key,
+    hub::Hub,
+    records::{RecordEntry, wished_name},
+};
+
+/// A question to the hub: what do these holders want, that hold something nobody wishes?
+pub struct Question {
+    pub zone: ZoneKey,
+    pub about: Vec<(Name, RecordType, HolderRef)>,
+    pub answer: oneshot::Sender<Vec<Testimony>>,
+}
+
+/// What the hub knows of one holder, with what a fresh read must show to confirm it.
+#[derive(Debug, Clone)]
+pub enum Testimony {
+    /// It is being deleted, and its record with it.
+    Leaving { object: Key, uid: String },
+    /// It is being deleted, and leaves its record to whoever comes.
+    Retaining { object: Key, uid: String },
+    /// It is there, was understood, and wants something else.
+    WantsOther { object: Key, uid: String, generation: i64, labels: BTreeMap<String, String> },
+    /// A synced store does not have it.
+    Absent { object: Key },
+    /// A synced store has nobody with this hash.
+    AbsentHash { hash: String },
+    /// It is there, and has not arrived where it goes, or can't be understood.
+    Awaited,
+    /// It wants this, may have it no more, or is not known to us.
+    Nothing,
+}
+
+// === impl Testimony ===
+
+impl Testimony {
+    /// The object that it is about.
+    pub fn object(&self) -> Option<&Key> {
+        match self {
+            Self::Leaving { object, .. }
+            | Self::Retaining { object, .. }
+            | Self::WantsOther { object, .. }
+            | Self::Absent { object } => Some(object),
+            Self::AbsentHash { .. } | Self::Awaited | Self::Nothing => None,
+        }
+    }
+
+    fn wants_other(object: Key, entry: &RecordEntry) -> Self {
+        Self::WantsOther {
+            object,
+            uid: entry.object.uid().unwrap_or_default(),
+            generation: entry.object.metadata.generation.unwrap_or_default(),
+            labels: entry.object.labels().clone(),
+        }
+    }
+}
+
+// === impl Hub ===
+
+impl Hub {
+    /// Answers a pass.
+    pub fn answer(&mut self, question: Question) {
+        let testimonies = question
+            .about
+            .iter()
+            .map(|(name, rtype, holder)| self.testify(&question.zone, name, *rtype, holder))
+            .collect();
+        // Whoever asked may be gone.
+        let _ = question.answer.send(testimonies);
+    }
+
+    fn testify(&mut self, zone: &ZoneKey, name: &Name, rtype: RecordType, holder: &HolderRef) -> Testimony {
+        let key = match holder {
+            HolderRef::Full(holder) => match record_set_of(holder) {
+                Some(key) => key,
+                None => return Testimony::Nothing,
+            },
+            HolderRef::Hash(hash) => {
+                let is_it = |key: &&Key| *Holder::new("recordset", &key.0, &key.1).hash() == **hash;
+                match self.records.keys().find(is_it) {
+                    Some(key) => key.clone(),
+                    None => return Testimony::AbsentHash { hash: hash.to_string() },
+                }
+            }
+            HolderRef::Nobody => return Testimony::Nothing,
+        };
+        let Some(entry) = self.records.get(&key) else { return Testimony::Absent { object: key } };
+        if entry.is_leaving() {
+            return self.testify_leaving(zone, name, rtype, key);
+        }
+        if entry.is_others {
+            let has_arrived = self.has_arrived_elsewhere(&key);
+            let Some(entry) = self.remember_place(zone, name, &key) else { return Testimony::Nothing };
+            return if has_arrived { Testimony::wants_other(key, entry) } else { Testimony::Awaited };
+        }
+        let is_same_name = entry.placed.get(zone) == Some(name);
+        let wants_this = is_same_name && entry.intent.as_ref().is_some_and(|intent| intent.rtype == rtype);
+        if wants_this || has_lost_it(entry) {
+            return Testimony::Nothing;
+        }
+        // A change of type is one step; whatever moves goes from its old place when it has arrived at its new one.
+        let is_clear = entry.refused.is_none() && !entry.placed.is_empty();
+        if !is_clear || !(is_same_name || entry.has_arrived()) {
+            // Remembered, so that the old place is looked at again as soon as the object has arrived.
+            self.remember_place(zone, name, &key);
+            return Testimony::Awaited;
+        }
+        if !self.has_left_by_itself(entry, zone, name, rtype) {
+            return Testimony::Nothing;
+        }
+        self.find_departing(zone, name, &key);
+        match self.remember_place(zone, name, &key) {
+            Some(entry) => Testimony::wants_other(key, entry),
+            None => Testimony::Nothing,
+        }
+    }
+
+    fn testify_leaving(&mut self, zone: &ZoneKey, name: &Name, rtype: RecordType, key: Key) -> Testimony {
+        let domain = self.zones.get(zone).and_then(|entry| Some(entry.zone.as_ref()?.domain.clone()));
+        let Some(entry) = self.remember_place(zone, name, &key) else { return Testimony::Nothing };
+        let uid = entry.object.uid().unwrap_or_default();
+        let spec = &entry.object.spec;
+        let wished = domain.and_then(|domain| wished_name(spec, &domain));
+        let is_retaining = spec.deletion_policy == DeletionPolicy::Retain
+            && spec.rtype.parse() == Ok(rtype)
+            && wished.is_none_or(|wished| wished == *name);
+        self.find_departing(zone, name, &key);
+        match is_retaining {
+            true => Testimony::Retaining { object: key, uid },
+            false => Testimony::Leaving { object: key, uid },
+        }
+    }
+
+    /// Whether an object is not in a zone, or not with this, because it says so itself: a zone that takes
+    /// less than it did, or a newer one that takes it away, is no word of the object's.
+    fn has_left_by_itself(
+        &self,
+        entry: &RecordEntry,
+        zone: &ZoneKey,
+        name: &Name,
+        rtype: RecordType,
+    ) -> bool {
+        let spec = &entry.object.spec;
+        let domain = self.zones.get(zone).and_then(|entry| entry.zone.as_ref()).map(|zone| &zone.domain);
+        let wished = domain.and_then(|domain| wished_name(spec, domain));
+        let wishes_this = wished.as_ref() == Some(name) && spec.rtype.parse() == Ok(rtype);
+        let namespace = entry.object.namespace();
+        let is_named = spec.zone_refs.is_empty()
+            || spec.zone_refs.iter().any(|reference| {
+                let of = reference.namespace.as_ref().or(namespace.as_ref());
+                reference.name == zone.name && of == Some(&zone.namespace)
+            });
+        !wishes_this || !is_named || entry.left.contains_key(zone)
+    }
+
+    /// Notes that an object may hold something at a place.
+    fn remember_place(&mut self, zone: &ZoneKey, name: &Name, key: &Key) -> Option<&RecordEntry> {
+        let entry = self.records.get_mut(key)?;
+        entry.places.insert((zone.clone(), name.clone()), ());
+        Some(entry)
+    }
+
+    /// Whether another release says that it holds what an object wishes now.
+    pub fn has_arrived_elsewhere(&self, key: &Key) -> bool {
+        let Some(entry) = self.records.get(key).filter(|entry| entry.was_programmed()) else { return false };
+        let mut zones = entry.object.status.iter().flat_map(|status| &status.zones);
+        zones.any(|zone| {
+            let key = ZoneKey { namespace: zone.namespace.clone(), name: zone.name.clone() };
+            !zone.records.is_empty() && self.zones.get(&key).is_some_and(|entry| !entry.is_ours)
+        })
+    }
+}
+
+/// Whether an object may not have what it wishes, or nobody knows where that goes.
+fn has_lost_it(entry: &RecordEntry) -> bool {
+    let states = entry.states.values().map(|state| &state.verdict);
+    entry.refused.iter().chain(states).any(|verdict| {
+        matches!(verdict.reason, Reason::NotAllowed | Reason::NoMatchingZone | Reason::AmbiguousZone)
+    })
+}
+
+/// The object that a holder names, where it is a RecordSet.
+pub fn record_set_of(holder: &Holder) -> Option<Key> {
+    let mut parts = holder.as_str().splitn(3, '/');
+    match (parts.next(), parts.next(), parts.next()) {
+        (Some("recordset"), Some(namespace), Some(name)) => Some((namespace.to_owned(), name.to_owned())),
+        _ => None,
+    }
+}
