@@ -90,6 +90,5 @@ async fn a_suspended_zone_is_neither_read_nor_written() {
     assert_eq!(lab.contents(), ["www A 192.0.2.1"]);
     lab.apply(&lab.dns_zone().with("interval", "1s")).await;
     lab.wait_contents(&["later A 192.0.2.3", "www A 192.0.2.2"]).await;
-    let new = lab.wait_ready("RecordSet", "www").await;
-    assert_eq!(condition(&new, "Ready").reason, "Programmed");
+    lab.wait_condition("RecordSet", "www", "Ready", "True", "Programmed").await;
 }
