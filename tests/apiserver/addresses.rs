@@ -112,6 +112,22 @@ async fn case_25_27_28_29_sources_are_tried_in_order_filtered_and_given_headers(
 }
 
 #[tokio::test]
+async fn a_header_secret_that_may_not_be_read_says_how_to_permit_it() {
+    let lab = Lab::new("hidden-headers").await;
+    let tenant = lab.tenant(json!({})).await;
+    let web = Web::saying("192.0.2.7").await;
+    let http = json!({"url": web.url(), "headersSecretRef": {"name": "headers"}});
+    let source = address_source("home", json!({"http": [http]})).in_namespace(tenant.name());
+    let message = lab.not_ready(&source, "RefNotPermitted").await;
+    assert!(message.contains("kubectl create rolebinding"), "{message}");
+    assert_eq!(web.requests().len(), 0, "nothing is asked without what it needs");
+    lab.let_read_secrets(tenant.name()).await;
+    lab.wait_reason("AddressSource", &format!("{}/home", tenant.name()), "RefNotFound").await;
+    lab.put_secret(&format!("{}/headers", tenant.name()), &[("X-Key", "hush")]).await;
+    lab.wait_ready("AddressSource", &format!("{}/home", tenant.name())).await;
+}
+
+#[tokio::test]
 async fn private_networks_are_asked_only_where_allowed() {
     let lab = Lab::new("private").await;
     // Labs may ask 127.0.0.0/8 and no other private network.

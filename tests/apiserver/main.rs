@@ -7,9 +7,11 @@
 
 mod addresses;
 mod adoption;
+mod bad_manifests;
 mod credentials;
 mod deletion;
 mod drift;
+mod examples;
 mod grants;
 mod guard;
 mod limits;
@@ -20,6 +22,7 @@ mod records;
 mod restart;
 mod setup;
 mod status;
+mod traces;
 mod zones;
 
 use zonekeeper_tests::cluster as support;

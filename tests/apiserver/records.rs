@@ -252,6 +252,28 @@ async fn comments_and_tags_are_kept_beside_the_marker() {
 }
 
 #[tokio::test]
+async fn a_comment_that_is_too_long_is_cut_and_its_object_told_once() {
+    let lab = Lab::new("long-comment").await;
+    let comment = "ü".repeat(300);
+    lab.ready(&lab.a("www", "192.0.2.1").with("cloudflare", json!({"comment": comment}))).await;
+    let live = lab.record("www", "A")["comment"].as_str().unwrap_or_default().to_owned();
+    assert!(live.len() <= 500 && live.contains("üü zk1:"), "{live}");
+    lab.scan().await;
+    let told = async || {
+        let mut events = lab.events("RecordSet", "www").await;
+        events.retain(|event| event.note.contains("cut"));
+        events
+    };
+    let events =
+        control_plane::eventually("an Event", control_plane::DEADLINE, async || match told().await {
+            events if events.is_empty() => Err("none"),
+            events => Ok(events),
+        })
+        .await;
+    assert_eq!((events.len(), &*events[0].kind), (1, "Warning"), "{events:?}");
+}
+
+#[tokio::test]
 async fn every_type_of_value_arrives_and_stays_quiet() {
     let lab = Lab::new("all-types").await;
     for (name, rtype, value) in [

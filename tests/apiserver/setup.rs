@@ -3,7 +3,7 @@
 use control_plane::Options;
 use serde_json::json;
 
-use crate::support::{Lab, Manifest, objects, plane, records, secret, zone};
+use crate::support::{Lab, Manifest, address_source, objects, plane, records, secret, zone};
 
 fn manifests(text: &str) -> Vec<Manifest> {
     let objects: Vec<serde_json::Value> = serde_saphyr::from_multiple(text).expect("YAML");
@@ -79,19 +79,16 @@ spec: {{domain: example.com, sources: {{}}, allowedRecords: [{{namespaces: {{fro
 async fn an_object_that_can_not_be_read_stops_nobody() {
     let plane = plane::own(Options::default()).await;
     let lab = Lab::bare_on(&plane, "unreadable").await;
-    // Somebody has installed another definition: the API server lets everything through.
-    let definition =
-        lab.get("CustomResourceDefinition", "recordsets.zonekeeper.dev").await.expect("it is there");
-    let mut versions = definition["spec"]["versions"].clone();
-    let loose = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
-    let schema = json!({"type": "object", "properties": {"spec": loose, "status": loose}});
-    versions[0]["schema"]["openAPIV3Schema"] = schema;
-    lab.patch(
-        "CustomResourceDefinition",
-        "recordsets.zonekeeper.dev",
-        json!({"spec": {"versions": versions}}),
-    )
-    .await;
+    // Somebody has installed other definitions: the API server lets everything through.
+    for kind in ["recordsets", "dnszones", "dnsproviders", "addresssources"] {
+        let name = format!("{kind}.zonekeeper.dev");
+        let definition = lab.get("CustomResourceDefinition", &name).await.expect("it is there");
+        let mut versions = definition["spec"]["versions"].clone();
+        let loose = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
+        let schema = json!({"type": "object", "properties": {"spec": loose, "status": loose}});
+        versions[0]["schema"]["openAPIV3Schema"] = schema;
+        lab.patch("CustomResourceDefinition", &name, json!({"spec": {"versions": versions}})).await;
+    }
     let bad = |name: &str| lab.a(name, "192.0.2.1").with("values", json!({"not": "a list"}));
     control_plane::eventually("the definition is in force", control_plane::DEADLINE, async || {
         lab.try_apply(&bad("before")).await
@@ -105,9 +102,25 @@ async fn an_object_that_can_not_be_read_stops_nobody() {
     lab.ready(&lab.a("one", "192.0.2.1")).await;
     lab.apply(&bad("later")).await;
     lab.ready(&lab.a("two", "192.0.2.2")).await;
-    // Each is reported on itself.
-    for name in ["before", "later"] {
-        lab.wait("RecordSet", name, "reported", |object| {
+    // Each is reported on itself, whatever its kind.
+    let zone = lab.dns_zone().named("later").with("interval", json!(["no text"]));
+    let provider = lab.provider().named("later").with("rateLimit", "none");
+    let source = address_source("later", json!({"static": {"not": "a list"}}));
+    for other in [&zone, &provider, &source] {
+        control_plane::eventually("the definition is in force", control_plane::DEADLINE, async || {
+            lab.try_apply(other).await
+        })
+        .await;
+    }
+    let unreadable = [
+        ("RecordSet", "before"),
+        ("RecordSet", "later"),
+        ("DNSZone", "later"),
+        ("DNSProvider", "later"),
+        ("AddressSource", "later"),
+    ];
+    for (kind, name) in unreadable {
+        lab.wait(kind, name, "reported", |object| {
             let ready = crate::support::condition(object, "Ready");
             ready.is("False") && ready.reason == "InvalidValue" && ready.message.contains("can't be read")
         })
@@ -116,10 +129,9 @@ async fn an_object_that_can_not_be_read_stops_nobody() {
     // Once: what can't be read is not written again and again.
     let versions = async || {
         let mut versions = Vec::new();
-        for name in ["before", "later"] {
-            versions.push(
-                lab.get("RecordSet", name).await.expect("it is there")["metadata"]["resourceVersion"].clone(),
-            );
+        for (kind, name) in unreadable {
+            let object = lab.get(kind, name).await.expect("it is there");
+            versions.push(object["metadata"]["resourceVersion"].clone());
         }
         versions
     };

@@ -17,6 +17,7 @@ use crate::{
         secrets::{self, SecretState},
         status,
         write::{Desk, Writing, is_newer},
+        zones::REWRITE,
     },
     declare,
 };
@@ -30,7 +31,8 @@ pub struct AddressEntry {
     pub object: Arc<AddressSource>,
     /// The last good addresses.
     pub good: Option<Vec<IpAddr>>,
-    pub failure: Option<String>,
+    /// Why it has said nothing new.
+    pub failure: Option<Verdict>,
     /// The question that counts.
     attempt: u64,
     pub desk: Desk,
@@ -96,7 +98,7 @@ impl Hub {
             return;
         }
         let Some(object) = self.address_sources.get(key).map(|entry| entry.object.clone()) else { return };
-        let mut headers: Vec<Result<SecretHeaders, String>> = Vec::new();
+        let mut headers: Vec<Result<SecretHeaders, Verdict>> = Vec::new();
         for source in &object.spec.http {
             match self.headers_of(&key.0, source) {
                 Some(found) => headers.push(found),
@@ -113,16 +115,21 @@ impl Hub {
         tokio::spawn(async move {
             let headers_of = |asked: &HttpSource| {
                 let at = object.spec.http.iter().position(|source| source == asked);
-                at.and_then(|at| headers.get(at).cloned()).unwrap_or_else(|| Ok(Vec::new()))
+                let headers = at.and_then(|at| headers.get(at).cloned()).unwrap_or_else(|| Ok(Vec::new()));
+                headers.map_err(|verdict| verdict.message)
             };
+            // Where nothing answers, a Secret that is missing is the better explanation.
+            let missing = headers.iter().find_map(|headers| headers.as_ref().err());
+            let reason = missing.map_or(Reason::TargetsUnknown, |verdict| verdict.reason);
             let found = addresses(&object.spec, &reachable, headers_of).await;
+            let found = found.map_err(|error| Verdict::new(reason, error));
             // The hub ends with the program.
             let _ = hub.send(Message::Addresses { source, attempt, found });
         });
     }
 
     /// The headers that a Secret adds to a request; nothing while it is not read.
-    fn headers_of(&mut self, namespace: &str, source: &HttpSource) -> Option<Result<SecretHeaders, String>> {
+    fn headers_of(&mut self, namespace: &str, source: &HttpSource) -> Option<Result<SecretHeaders, Verdict>> {
         let Some(reference) = &source.headers_secret_ref else { return Some(Ok(Vec::new())) };
         let key = (namespace.to_owned(), reference.name.clone());
         Some(match self.secrets.get(&key) {
@@ -132,13 +139,18 @@ impl Hub {
                     |(key, value): (String, Vec<u8>)| (key, String::from_utf8_lossy(&value).into_owned());
                 Ok(data.into_iter().map(text).collect())
             }
-            SecretState::Absent => Err(format!("Secret {}/{} does not exist; create it", key.0, key.1)),
-            SecretState::Forbidden => Err(secrets::forbidden(&key, &self.namespace)),
+            SecretState::Absent => {
+                let message = format!("Secret {}/{} does not exist; create it", key.0, key.1);
+                Err(Verdict::new(Reason::RefNotFound, message))
+            }
+            SecretState::Forbidden => {
+                Err(Verdict::new(Reason::RefNotPermitted, secrets::forbidden(&key, &self.namespace)))
+            }
         })
     }
 
     /// A source was asked.
-    pub fn addresses_found(&mut self, key: &Key, attempt: u64, found: Result<Vec<IpAddr>, String>) {
+    pub fn addresses_found(&mut self, key: &Key, attempt: u64, found: Result<Vec<IpAddr>, Verdict>) {
         let Some(entry) = self.address_sources.get_mut(key).filter(|entry| entry.attempt == attempt) else {
             return;
         };
@@ -150,8 +162,8 @@ impl Hub {
                 entry.good = Some(found);
                 interval
             }
-            Err(error) => {
-                entry.failure = Some(error);
+            Err(verdict) => {
+                entry.failure = Some(verdict);
                 interval.min(RETRY)
             }
         };
@@ -182,7 +194,8 @@ impl Hub {
                 );
                 Err((KernelReason::RefNotPermitted, message))
             } else {
-                let failure = entry.failure.as_deref().unwrap_or("it has not answered yet");
+                let failure = entry.failure.as_ref().map(|verdict| &*verdict.message);
+                let failure = failure.unwrap_or("it has not answered yet");
                 let message = || format!("AddressSource {}/{} has no address: {failure}", key.0, key.1);
                 entry.good.clone().ok_or_else(|| (KernelReason::TargetsUnknown, message()))
             };
@@ -247,9 +260,11 @@ impl Hub {
         let verdict = match (&entry.failure, &entry.good) {
             (None, None) => return,
             (None, Some(_)) => Verdict::new(Reason::Programmed, "the addresses are current"),
-            (Some(error), None) => Verdict::new(Reason::TargetsUnknown, format!("no address: {error}")),
-            (Some(error), Some(_)) => {
-                Verdict::new(Reason::TargetsUnknown, format!("the last good addresses are kept: {error}"))
+            (Some(Verdict { reason, message }), None) => {
+                Verdict::new(*reason, format!("no address: {message}"))
+            }
+            (Some(Verdict { reason, message }), Some(_)) => {
+                Verdict::new(*reason, format!("the last good addresses are kept: {message}"))
             }
         };
         let status = status::address_status(entry, &verdict);
@@ -261,10 +276,13 @@ impl Hub {
     pub fn address_source_written(&mut self, key: &Key, written: Option<AddressSource>) {
         let Some(entry) = self.address_sources.get_mut(key) else { return };
         entry.desk.writing = Writing::Idle;
-        if let Some(object) = written {
-            // With our write may come an edit that its watch has not told yet.
-            self.see_address_source(object);
-            self.report_address_source(key);
+        match written {
+            Some(object) => {
+                // With our write may come an edit that its watch has not told yet.
+                self.see_address_source(object);
+                self.report_address_source(key);
+            }
+            None => self.agenda.by(Instant::now() + REWRITE, Alarm::ReportSource(key.clone())),
         }
     }
 }

@@ -6,6 +6,7 @@ use std::{
     time::Duration,
 };
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::{Client, ResourceExt};
 use tokio::{
     sync::{
@@ -14,6 +15,7 @@ use tokio::{
     },
     time::{Instant, sleep_until},
 };
+use zonekeeper_api::{AddressSource, DNSProvider, DNSZone, Reason};
 use zonekeeper_kernel::{
     resolve::Zones,
     zone::{Labels, ZoneKey},
@@ -26,12 +28,13 @@ use crate::{
         Health, Key, Message, Metrics, Options, Written,
         addresses::AddressEntry,
         agenda::Agenda,
+        conditions::Verdict,
         events::Teller,
         providers::ProviderEntry,
         records::RecordEntry,
         secrets::Secrets,
         watch::{self, Kind, Object, Sight},
-        write::{Desk, Writer, Writing},
+        write::{Desk, Writable, Writer, Writing, reference_of},
         zone_entry::{Lent, ZoneEntry},
     },
 };
@@ -63,6 +66,8 @@ pub enum Alarm {
     Provider(String),
     /// A source is to be asked.
     Address(Key),
+    /// A source's status is to be written.
+    ReportSource(Key),
     /// An object is to be looked at.
     Record(Key),
     /// What nobody needs is to be dropped.
@@ -92,6 +97,8 @@ pub struct Hub {
     pub address_sources: BTreeMap<Key, AddressEntry>,
     pub namespaces: BTreeMap<String, NamespaceEntry>,
     pub secrets: Secrets,
+    /// Objects that can't be read, and in which generation.
+    unreadable: BTreeMap<(Kind, Key), Option<i64>>,
     /// The zones that wishes can go to.
     pub index: Zones,
     listed: BTreeSet<Kind>,
@@ -131,6 +138,7 @@ pub async fn run(options: Options, owner: String) {
         records: BTreeMap::new(),
         address_sources: BTreeMap::new(),
         namespaces: BTreeMap::new(),
+        unreadable: BTreeMap::new(),
         index: Zones::default(),
         listed: BTreeSet::new(),
         wake: BTreeSet::new(),
@@ -217,6 +225,7 @@ impl Hub {
             }
             Alarm::Provider(provider) => self.check_provider(&provider),
             Alarm::Address(source) => self.ask_addresses(&source),
+            Alarm::ReportSource(source) => self.report_address_source(&source),
             Alarm::Record(record) => {
                 self.consider_record(&record);
                 self.report_record(&record);
@@ -241,25 +250,43 @@ impl Hub {
                 };
                 self.see_namespace(object.name_any(), entry);
             }
-            Sight::Unreadable(Kind::RecordSet, metadata, error) => {
-                self.see_unreadable_record(*metadata, &error)
-            }
-            Sight::Unreadable(kind, metadata, error) => {
-                let key = (metadata.namespace.unwrap_or_default(), metadata.name.unwrap_or_default());
-                tracing::warn!(?kind, namespace = key.0, name = key.1, error, "an object can't be read");
-            }
+            Sight::Unreadable(kind, metadata, error) => self.see_unreadable(kind, *metadata, &error),
             Sight::Gone(kind, key) => self.lose(kind, &key),
             Sight::Listed(kind, keys) => self.listed(kind, &keys),
         }
     }
 
     fn lose(&mut self, kind: Kind, key: &Key) {
+        self.unreadable.remove(&(kind, key.clone()));
         match kind {
             Kind::Provider => self.lose_provider(&key.1),
             Kind::Zone => self.lose_zone(&ZoneKey { namespace: key.0.clone(), name: key.1.clone() }),
             Kind::RecordSet => self.lose_record(key),
             Kind::AddressSource => self.lose_address_source(key),
             Kind::Namespace => drop(self.namespaces.remove(&key.1)),
+        }
+    }
+
+    /// An object that can't be read: what is known of it goes on, and it says so itself.
+    fn see_unreadable(&mut self, kind: Kind, metadata: ObjectMeta, error: &str) {
+        let key = (metadata.namespace.clone().unwrap_or_default(), metadata.name.clone().unwrap_or_default());
+        tracing::warn!(?kind, namespace = key.0, name = key.1, error, "an object can't be read");
+        let verdict = Verdict::new(Reason::InvalidValue, format!("can't be read: {error}"));
+        match kind {
+            Kind::RecordSet => self.see_unreadable_record(metadata, verdict),
+            Kind::Provider => self.tell_unreadable::<DNSProvider>(key, &metadata, &verdict),
+            Kind::Zone => self.tell_unreadable::<DNSZone>(key, &metadata, &verdict),
+            Kind::AddressSource => self.tell_unreadable::<AddressSource>(key, &metadata, &verdict),
+            Kind::Namespace => {}
+        }
+    }
+
+    fn tell_unreadable<K: Writable>(&mut self, key: Key, metadata: &ObjectMeta, verdict: &Verdict) {
+        // Our own word on it comes back as another sight of it.
+        let told = self.unreadable.insert((K::KIND, key), metadata.generation);
+        if told != Some(metadata.generation) {
+            self.teller.tell(reference_of::<K>(metadata), verdict);
+            self.writer.conditions::<K>(metadata, verdict);
         }
     }
 

@@ -11,8 +11,8 @@ use zonekeeper_kernel::zone::ZoneKey;
 use crate::cluster::{
     Key, Message,
     conditions::Verdict,
+    credentials::marker_key_of,
     hub::{Alarm, Hub},
-    providers::marker_key_of,
     zone_entry::ZoneEntry,
 };
 

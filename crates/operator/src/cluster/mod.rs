@@ -7,6 +7,7 @@
 mod addresses;
 mod agenda;
 mod conditions;
+mod credentials;
 mod drift;
 mod events;
 mod hub;
@@ -73,7 +74,7 @@ pub enum Message {
     /// A Secret that somebody named.
     Secret(Key, secrets::SecretState),
     /// A provider's credentials were tried.
-    Checked(Box<providers::Checked>),
+    Checked(Box<credentials::Checked>),
     /// A zone was looked for at its provider.
     Opened { zone: ZoneKey, attempt: u64, found: Result<Arc<dyn ZoneAccess>, ProviderError> },
     /// A pass is over, and the worker comes back.
@@ -88,7 +89,7 @@ pub enum Message {
     /// A pass is about to send what the guard must not forget.
     Enter(ledger::Entry),
     /// An AddressSource was asked.
-    Addresses { source: Key, attempt: u64, found: Result<Vec<IpAddr>, String> },
+    Addresses { source: Key, attempt: u64, found: Result<Vec<IpAddr>, conditions::Verdict> },
     /// Our own write of an object came back.
     Written(Written),
     /// Our own write of an object failed.

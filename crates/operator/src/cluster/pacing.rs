@@ -7,16 +7,16 @@ use tokio::time::Instant;
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 /// How fast a pause grows while changes come faster than they are served.
-const GROWTH: u32 = 3;
+const GROWTH: u32 = 4;
 
-/// So many passes in a row without a change meanwhile mean that somebody waits for each before the next.
+/// So many passes in a row for one change each mean that somebody waits for each before the next.
 const CALM: u32 = 8;
 
 /// Paces the passes of one zone.
 #[derive(Debug)]
 pub struct Pacing {
     pause: Duration,
-    /// Passes in a row during which nothing came.
+    /// Passes in a row for one change, during which nothing came.
     calm: u32,
     ready_at: Instant,
     /// Whether something came since the last pass.
@@ -31,10 +31,11 @@ impl Pacing {
         self.ready_at
     }
 
-    /// A pass is over. Changes that came meanwhile come faster than they are served.
-    pub fn ended(&mut self, now: Instant, came_meanwhile: bool) {
-        self.calm = if came_meanwhile { 0 } else { self.calm + 1 };
-        if came_meanwhile {
+    /// A pass is over. Changes that came meanwhile, or more than one at a time, come faster than they are served.
+    pub fn ended(&mut self, now: Instant, served: usize, came_meanwhile: bool) {
+        let keeps_coming = came_meanwhile || served > 1;
+        self.calm = if keeps_coming { 0 } else { self.calm + 1 };
+        if keeps_coming {
             self.pause = (self.pause * GROWTH).clamp(FIRST_PAUSE, LONGEST_PAUSE);
         } else if self.calm >= CALM {
             self.pause = Duration::ZERO;
@@ -76,31 +77,33 @@ mod tests {
             pacing.touched(now);
             assert!(pacing.ready_at() <= now);
             now += 3 * MILLI;
-            pacing.ended(now, false);
+            pacing.ended(now, 1, false);
         }
     }
 
     #[test]
     fn a_burst_of_four_seconds_costs_a_handful_of_passes() {
         let (mut pacing, begun) = (Pacing::default(), Instant::now());
-        let (mut now, mut passes) = (begun, 0);
+        let (mut now, mut passes, mut last) = (begun, 0, begun);
         while now < begun + Duration::from_secs(4) {
             pacing.touched(now);
             now = now.max(pacing.ready_at()) + 3 * MILLI;
             passes += 1;
-            // Short passes, and changes every few milliseconds: they meet every third time.
-            pacing.ended(now, passes % 3 == 0);
+            // A change every four milliseconds, passes of three: they hardly ever meet.
+            let served = now.duration_since(last).as_millis() as usize / 4;
+            pacing.ended(now, served, false);
+            last = now;
         }
-        assert!(passes < 20, "{passes}");
+        assert!(passes < 12, "{passes}");
     }
 
     #[test]
     fn whoever_waits_for_each_change_is_not_slowed_down_for_long() {
         let (mut pacing, mut now) = (Pacing::default(), Instant::now());
-        pacing.ended(now, true);
+        pacing.ended(now, 1, true);
         for _ in 0..CALM {
             now = now.max(pacing.ready_at()) + 3 * MILLI;
-            pacing.ended(now, false);
+            pacing.ended(now, 1, false);
         }
         assert_eq!(pacing.ready_at(), now);
     }
@@ -109,13 +112,13 @@ mod tests {
     fn after_a_burst_one_change_is_served_at_once_again() {
         let (mut pacing, mut now) = (Pacing::default(), Instant::now());
         for _ in 0..10 {
-            pacing.ended(now, true);
+            pacing.ended(now, 1, true);
         }
-        pacing.ended(now, false);
+        pacing.ended(now, 1, false);
         now += 3 * LONGEST_PAUSE;
         pacing.touched(now);
         assert!(pacing.ready_at() <= now);
-        pacing.ended(now, false);
+        pacing.ended(now, 1, false);
         assert_eq!(pacing.ready_at(), now);
     }
 }

@@ -158,6 +158,7 @@ impl Hub {
             ledger: StatusLedger { zone: key.clone(), hub: self.hub.clone() },
             read_only,
         };
+        entry.serving = job.names.as_ref().map_or(0, BTreeSet::len);
         let (hub, zone) = (self.hub.clone(), key.clone());
         tokio::spawn(async move {
             let begun = Instant::now();
@@ -209,7 +210,7 @@ impl Hub {
             }
         }
         let Some(entry) = self.zones.get_mut(key) else { return };
-        entry.pacing.ended(now, !entry.dirty.is_clean());
+        entry.pacing.ended(now, entry.serving, !entry.dirty.is_clean());
         if !entry.dirty.is_clean() {
             self.wake.insert(key.clone());
         }
@@ -259,6 +260,9 @@ impl Hub {
         }
         for state in pass.states {
             self.note_wish(key, state);
+        }
+        for (name, rtype) in pass.cut_comments {
+            self.tell_cut_comment(key, &name, rtype);
         }
         for left in pass.left {
             match left.why {

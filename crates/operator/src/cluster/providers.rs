@@ -1,39 +1,24 @@
-//! DNSProviders in the hub: credentials read, tried for real, and rotated without a gap.
+//! DNSProviders in the hub: which zones may use them, and what is said of them.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
-    time::Duration,
-};
+use std::sync::Arc;
 
 use kube::ResourceExt;
 use tokio::time::Instant;
 use zonekeeper_api::{DNSProvider, DNSProviderSpec, DNSZone, Reason, wellknown::PROVIDER_FINALIZER};
 use zonekeeper_kernel::zone::{Labels, Namespaces, ZoneKey};
-use zonekeeper_providers::{
-    Provider, ProviderError, Standing,
-    builtin::Builtin,
-    cloudflare::{self, Cloudflare},
-};
+use zonekeeper_providers::{Provider, Standing, builtin::Builtin, cloudflare::Cloudflare};
 
 use crate::{
     cluster::{
-        Key, Message,
         conditions::Verdict,
+        credentials::SECRET_RETRY,
         hub::{Alarm, Hub},
-        secrets::{self, Data, SecretState},
+        secrets::SecretState,
         status,
         write::{Desk, Writing, is_newer},
-        zones::{retry_after, verdict},
     },
-    declare::{self, Backend, Credentials, ProviderSettings, provider_settings},
+    declare::{self, ProviderSettings},
 };
-
-/// Credentials that work are tried again after this long: they may end.
-const RECHECK: Duration = Duration::from_secs(3600);
-/// Where a call was refused, they are tried again soon.
-const DOUBT: Duration = Duration::from_secs(1);
-const SECRET_RETRY: Duration = Duration::from_secs(5);
 
 /// A DNSProvider and what is known of it.
 pub struct ProviderEntry {
@@ -43,8 +28,8 @@ pub struct ProviderEntry {
     /// Why it does not work, or not with what the Secret holds now.
     pub trouble: Option<Verdict>,
     /// The try that counts.
-    attempt: u64,
-    failures: u32,
+    pub attempt: u64,
+    pub failures: u32,
     pub desk: Desk,
 }
 
@@ -56,47 +41,10 @@ pub struct Active {
     pub builtin: Option<Builtin>,
     pub standing: Standing,
     /// What it was made from.
-    spec: DNSProviderSpec,
-    secrets: Vec<SecretState>,
+    pub spec: DNSProviderSpec,
+    pub secrets: Vec<SecretState>,
     /// The try that made it.
     pub since: u64,
-}
-
-/// What became of a try.
-pub struct Checked {
-    name: String,
-    attempt: u64,
-    result: Result<Active, ProviderError>,
-}
-
-/// Secrets that the hub has read.
-struct ReadSecrets<'a> {
-    namespace: &'a str,
-    owner: &'a str,
-    data: BTreeMap<Key, Data>,
-}
-
-impl Credentials for ReadSecrets<'_> {
-    fn secret(&self, namespace: Option<&str>, name: &str, key: &str) -> Option<Vec<u8>> {
-        let namespace = namespace.unwrap_or(self.namespace).to_owned();
-        self.data.get(&(namespace, name.to_owned()))?.get(key).cloned()
-    }
-
-    fn fallback_token(&self) -> Option<String> {
-        None
-    }
-
-    fn default_owner(&self) -> Option<String> {
-        Some(self.owner.to_owned())
-    }
-
-    fn default_marker_key(&self) -> Option<Vec<u8>> {
-        None
-    }
-
-    fn has_statuses(&self) -> bool {
-        true
-    }
 }
 
 // === impl ProviderEntry ===
@@ -254,188 +202,6 @@ impl Hub {
         }
     }
 
-    /// Reads a provider's Secrets and tries what they hold.
-    pub fn check_provider(&mut self, name: &str) {
-        let Some(entry) = self.providers.get(name) else { return };
-        if !self.is_synced() || entry.object.spec.controller_name != self.controller_name {
-            return;
-        }
-        let object = entry.object.clone();
-        let (mut data, mut states) = (BTreeMap::new(), Vec::new());
-        for (key, use_) in references(&object, &self.namespace) {
-            let state = self.secrets.get(&key);
-            match (&state, use_) {
-                // It comes with its watch.
-                (SecretState::Unread, _) => return,
-                (SecretState::Present(found), _) => drop(data.insert(key, found.clone())),
-                (SecretState::Absent, Use::Optional) => {}
-                (SecretState::Absent, Use::Required) => {
-                    let message = format!("Secret {}/{} does not exist; create it", key.0, key.1);
-                    self.lose_credentials(name, Verdict::new(Reason::RefNotFound, message));
-                    return;
-                }
-                (SecretState::Forbidden, _) => {
-                    let message = secrets::forbidden(&key, &self.namespace);
-                    self.trouble_provider(name, Verdict::new(Reason::RefNotPermitted, message));
-                    self.agenda.by(Instant::now() + SECRET_RETRY, Alarm::Provider(name.to_owned()));
-                    return;
-                }
-            }
-            states.push(state);
-        }
-        let credentials = ReadSecrets { namespace: &self.namespace, owner: &self.owner, data };
-        let settings = match provider_settings(&object, &credentials) {
-            Ok(settings) => settings,
-            Err(bad) => {
-                let reason = match bad.field.ends_with("SecretRef") {
-                    true => Reason::RefNotFound,
-                    false => Reason::InvalidValue,
-                };
-                self.trouble_provider(name, Verdict::new(reason, bad.to_string()));
-                return;
-            }
-        };
-        self.try_provider(name, &object, settings, states);
-    }
-
-    fn try_provider(
-        &mut self,
-        name: &str,
-        object: &DNSProvider,
-        settings: ProviderSettings,
-        secrets: Vec<SecretState>,
-    ) {
-        self.attempts += 1;
-        let (attempt, budgets, fence) = (self.attempts, self.budgets.clone(), self.fence.clone());
-        let meter = self.metrics.of_provider(name);
-        let Some(entry) = self.providers.get_mut(name) else { return };
-        entry.attempt = attempt;
-        let is_same = |active: &&Arc<Active>| active.spec == object.spec && active.secrets == secrets;
-        let before = entry.active.as_ref().filter(is_same).cloned();
-        let old_builtin = entry.active.as_ref().and_then(|active| active.builtin.clone());
-        let (hub, spec, name) = (self.hub.clone(), object.spec.clone(), name.to_owned());
-        tokio::spawn(async move {
-            let opened = match before {
-                Some(active) => {
-                    Ok((active.provider.clone(), active.cloudflare.clone(), active.builtin.clone()))
-                }
-                None => match &settings.backend {
-                    Backend::Cloudflare(cloudflare) => {
-                        let cloudflare = cloudflare::Settings { fence, meter, ..cloudflare.clone() };
-                        Cloudflare::new(cloudflare, &budgets).map(|cloudflare| {
-                            let cloudflare = Arc::new(cloudflare);
-                            (cloudflare.clone() as Arc<dyn Provider>, Some(cloudflare), None)
-                        })
-                    }
-                    Backend::Builtin { listen, allow_transfer } => {
-                        if let Some(old) = old_builtin {
-                            old.shutdown().await;
-                        }
-                        Builtin::bind(*listen, allow_transfer.clone()).await.map(|builtin| {
-                            (Arc::new(builtin.clone()) as Arc<dyn Provider>, None, Some(builtin))
-                        })
-                    }
-                },
-            };
-            let result = match opened {
-                Err(error) => Err(error),
-                Ok((provider, cloudflare, builtin)) => provider.check().await.map(|standing| Active {
-                    settings,
-                    provider,
-                    cloudflare,
-                    builtin,
-                    standing,
-                    spec,
-                    secrets,
-                    since: attempt,
-                }),
-            };
-            // The hub ends with the program.
-            let _ = hub.send(Message::Checked(Box::new(Checked { name, attempt, result })));
-        });
-    }
-
-    /// Credentials were tried.
-    pub fn provider_checked(&mut self, checked: Checked) {
-        let Checked { name, attempt, result } = checked;
-        let Some(entry) = self.providers.get_mut(&name).filter(|entry| entry.attempt == attempt) else {
-            return;
-        };
-        match result {
-            Ok(mut active) => {
-                entry.failures = 0;
-                entry.trouble = None;
-                let is_same = entry
-                    .active
-                    .as_ref()
-                    .is_some_and(|old| old.spec == active.spec && old.secrets == active.secrets);
-                if let (true, Some(old)) = (is_same, &entry.active) {
-                    active.since = old.since;
-                }
-                let had_trouble = entry.active.is_none();
-                entry.active = Some(Arc::new(active));
-                self.agenda.at(Instant::now() + RECHECK, Alarm::Provider(name.clone()));
-                if !is_same || had_trouble {
-                    self.reconsider_zones_of(&name);
-                }
-                self.report_provider(&name);
-                self.release_provider(&name);
-            }
-            Err(error) => {
-                entry.failures += 1;
-                let wait = retry_after(&error, entry.failures);
-                self.agenda.at(Instant::now() + wait, Alarm::Provider(name.clone()));
-                self.trouble_provider(&name, verdict(&error));
-            }
-        }
-    }
-
-    /// The Secret that a provider needs is gone: there is nothing to work with.
-    fn lose_credentials(&mut self, name: &str, verdict: Verdict) {
-        if let Some(entry) = self.providers.get_mut(name) {
-            entry.active = None;
-        }
-        self.trouble_provider(name, verdict);
-        self.agenda.by(Instant::now() + SECRET_RETRY, Alarm::Provider(name.to_owned()));
-    }
-
-    fn trouble_provider(&mut self, name: &str, verdict: Verdict) {
-        let Some(entry) = self.providers.get_mut(name) else { return };
-        entry.trouble = Some(verdict);
-        if entry.active.is_none() {
-            self.reconsider_zones_of(name);
-        }
-        self.report_provider(name);
-    }
-
-    /// A call was refused for its credentials: they are tried by themselves.
-    pub fn doubt_provider(&mut self, name: &str) {
-        self.agenda.by(Instant::now() + DOUBT, Alarm::Provider(name.to_owned()));
-    }
-
-    /// A Secret that somebody named was seen.
-    pub fn see_secret(&mut self, key: &Key, state: SecretState) {
-        if !self.secrets.note(key, state) {
-            return;
-        }
-        let uses =
-            |object: &DNSProvider| references(object, &self.namespace).iter().any(|(named, _)| named == key);
-        let names: Vec<String> = self
-            .providers
-            .iter()
-            .filter(|(_, entry)| uses(&entry.object))
-            .map(|(name, _)| name.clone())
-            .collect();
-        names.iter().for_each(|name| self.check_provider(name));
-        self.ask_sources_with_secret(key);
-    }
-
-    /// All Secrets that somebody names.
-    pub fn named_secrets(&self) -> BTreeSet<Key> {
-        let providers = self.providers.values().flat_map(|entry| references(&entry.object, &self.namespace));
-        providers.map(|(key, _)| key).chain(self.secrets_of_sources()).collect()
-    }
-
     /// Says of a provider what there is to say, if that is new.
     pub fn report_provider(&mut self, name: &str) {
         let Some(entry) = self.providers.get_mut(name) else { return };
@@ -484,38 +250,4 @@ impl Hub {
             false => self.writer.add_finalizer(&*entry.object, PROVIDER_FINALIZER),
         }
     }
-}
-
-/// Whether a provider works without a Secret.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Use {
-    Required,
-    Optional,
-}
-
-/// The Secrets that a provider names.
-fn references(object: &DNSProvider, own: &str) -> Vec<(Key, Use)> {
-    let spec = &object.spec;
-    let key = |namespace: &Option<String>, name: &str| {
-        (namespace.clone().unwrap_or_else(|| own.to_owned()), name.to_owned())
-    };
-    let mut references = Vec::new();
-    if let Some(cloudflare) = &spec.cloudflare {
-        let reference = &cloudflare.api_token_secret_ref;
-        references.push((key(&reference.namespace, &reference.name), Use::Required));
-    }
-    if spec.builtin.is_none() {
-        let reference = &spec.registry.marker_key_secret_ref;
-        references.push((key(&reference.namespace, &reference.name), Use::Optional));
-    }
-    if let Some(reference) = &spec.registry.txt.encryption_key_secret_ref {
-        references.push((key(&reference.namespace, &reference.name), Use::Required));
-    }
-    references
-}
-
-/// The Secret with a provider's marker key.
-pub fn marker_key_of(object: &DNSProvider, own: &str) -> Key {
-    let reference = &object.spec.registry.marker_key_secret_ref;
-    (reference.namespace.clone().unwrap_or_else(|| own.to_owned()), reference.name.clone())
 }

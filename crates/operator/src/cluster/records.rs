@@ -53,6 +53,8 @@ pub struct RecordEntry {
     pub synced: Option<Time>,
     /// Whether another release takes care of it.
     pub is_others: bool,
+    /// In which generation it was told that its comment was cut.
+    cut_told: Option<i64>,
     /// Why it can't be read, where that is so.
     pub unreadable: Option<Verdict>,
     pub desk: Desk,
@@ -90,6 +92,7 @@ impl RecordEntry {
             lingering: SmallMap::default(),
             synced,
             is_others: false,
+            cut_told: None,
             unreadable: None,
             desk,
         }
@@ -196,9 +199,8 @@ impl Hub {
     }
 
     /// A RecordSet that can't be read: what it holds stays, and it says so itself.
-    pub fn see_unreadable_record(&mut self, metadata: ObjectMeta, error: &str) {
+    pub fn see_unreadable_record(&mut self, metadata: ObjectMeta, verdict: Verdict) {
         let key = (metadata.namespace.clone().unwrap_or_default(), metadata.name.clone().unwrap_or_default());
-        tracing::warn!(namespace = key.0, name = key.1, error, "a RecordSet can't be read");
         let known = self.records.get(&key).filter(|entry| entry.object.uid() == metadata.uid);
         // What it was before, where that is known, still says what it holds.
         let mut object = known.map_or_else(
@@ -212,7 +214,7 @@ impl Hub {
             .entry(key.clone())
             .or_insert_with(|| RecordEntry::new(object.clone(), Desk::default()));
         entry.object = object;
-        entry.unreadable = Some(Verdict::new(Reason::InvalidValue, format!("can't be read: {error}")));
+        entry.unreadable = Some(verdict);
         self.consider_record(&key);
     }
 
@@ -454,6 +456,22 @@ impl Hub {
             old.iter().for_each(|(zone, name)| self.note_departing(zone, name, &key));
         }
         self.report_record(&key);
+    }
+
+    /// Tells those who wish a set, once, that their comment was too long for its zone.
+    pub fn tell_cut_comment(&mut self, zone: &ZoneKey, name: &Name, rtype: RecordType) {
+        let Some(wishes) = self.zones.get(zone).and_then(|entry| entry.wishes.get(name)) else { return };
+        for (key, _) in wishes.iter().filter(|(_, intent)| intent.rtype == rtype && intent.comment.is_some())
+        {
+            let Some(entry) = self.records.get_mut(key) else { continue };
+            let generation = entry.object.metadata.generation;
+            if std::mem::replace(&mut entry.cut_told, generation) != generation {
+                let message = format!(
+                    "spec.cloudflare.comment is longer than DNSZone {zone} has room for beside the ownership marker; it was cut"
+                );
+                self.teller.say(entry.object.object_ref(&()), Reason::InvalidValue, &message, false);
+            }
+        }
     }
 
     /// Says of a RecordSet what there is to say, if that is new.

@@ -6,7 +6,10 @@ use std::{
     sync::Arc,
 };
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use k8s_openapi::{
+    api::core::v1::ObjectReference,
+    apimachinery::pkg::apis::meta::v1::{Condition, ObjectMeta},
+};
 use kube::{
     Api, Client, Resource, ResourceExt,
     api::{Patch, PatchParams},
@@ -19,7 +22,7 @@ use zonekeeper_api::{API_VERSION, AddressSource, DNSProvider, DNSZone, RecordSet
 
 use crate::cluster::{
     Key, Message, Written,
-    conditions::{Transitions, Verdict},
+    conditions::{self, Transitions, Verdict},
     events::Teller,
     status,
     watch::Kind,
@@ -186,7 +189,16 @@ impl Writer {
             "metadata": metadata,
             "status": status,
         });
-        self.send::<K>(object, Part::Status, body);
+        self.send::<K>(key_of(object), Part::Status, body);
+    }
+
+    /// Writes conditions alone: of an object that can't be read, nothing else is known.
+    pub fn conditions<K: Writable>(&self, metadata: &ObjectMeta, verdict: &Verdict) {
+        let shown = verdict.common();
+        let conditions = conditions::conditions(&Transitions::default(), metadata.generation, shown);
+        let status = json!({ "observedGeneration": metadata.generation, "conditions": conditions });
+        let key = (metadata.namespace.clone().unwrap_or_default(), metadata.name.clone().unwrap_or_default());
+        self.send::<K>(key, Part::Conditions, json!({ "status": status }));
     }
 
     /// Adds one of our finalizers.
@@ -205,11 +217,10 @@ impl Writer {
 
     fn finalizers<K: Writable>(&self, object: &K, finalizers: &[String]) {
         let metadata = json!({ "finalizers": finalizers, "resourceVersion": object.resource_version() });
-        self.send::<K>(object, Part::Finalizers, json!({ "metadata": metadata }));
+        self.send::<K>(key_of(object), Part::Finalizers, json!({ "metadata": metadata }));
     }
 
-    fn send<K: Writable>(&self, object: &K, part: Part, body: Value) {
-        let key: Key = (object.namespace().unwrap_or_default(), object.name_any());
+    fn send<K: Writable>(&self, key: Key, part: Part, body: Value) {
         // Thousands may wait for their turn: text takes a tenth of the room.
         let Ok(body) = to_raw_value(&body) else { return };
         let writer = self.clone();
@@ -221,13 +232,12 @@ impl Writer {
                     let parameters = PatchParams::apply(MANAGER).force();
                     api.patch_status(&key.1, &parameters, &Patch::Apply(&body)).await
                 }
-                Part::Finalizers => {
-                    let parameters =
-                        PatchParams { field_manager: Some(MANAGER.into()), ..Default::default() };
-                    api.patch(&key.1, &parameters, &Patch::Merge(&body)).await
-                }
+                Part::Conditions => api.patch_status(&key.1, &merging(), &Patch::Merge(&body)).await,
+                Part::Finalizers => api.patch(&key.1, &merging(), &Patch::Merge(&body)).await,
             };
             let message = match answer {
+                // Its answer can't be read either.
+                _ if part == Part::Conditions => return,
                 Ok(mut object) => {
                     object.meta_mut().managed_fields = None;
                     Message::Written(K::written(Box::new(object)))
@@ -240,10 +250,32 @@ impl Writer {
     }
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Part {
     Status,
+    Conditions,
     Finalizers,
+}
+
+fn merging() -> PatchParams {
+    PatchParams { field_manager: Some(MANAGER.into()), ..PatchParams::default() }
+}
+
+fn key_of<K: Writable>(object: &K) -> Key {
+    (object.namespace().unwrap_or_default(), object.name_any())
+}
+
+/// How Events name an object of which only the metadata is known.
+pub fn reference_of<K: Writable>(metadata: &ObjectMeta) -> ObjectReference {
+    ObjectReference {
+        api_version: Some(API_VERSION.into()),
+        kind: Some(K::kind(&()).into()),
+        name: metadata.name.clone(),
+        namespace: metadata.namespace.clone(),
+        uid: metadata.uid.clone(),
+        resource_version: metadata.resource_version.clone(),
+        ..ObjectReference::default()
+    }
 }
 
 fn fingerprint(status: &impl Serialize) -> u64 {

@@ -48,6 +48,8 @@ pub struct ZoneEntry {
     pub unmet: BTreeMap<Key, (Name, RecordType)>,
     pub dirty: Dirty,
     pub pacing: Pacing,
+    /// How many names the pass under way is for.
+    pub serving: usize,
     pub failures: u32,
     pub has_held: bool,
     /// What the last look at the whole zone showed.
@@ -151,6 +153,7 @@ impl ZoneEntry {
             unmet: BTreeMap::new(),
             dirty: Dirty::Everything,
             pacing: Pacing::default(),
+            serving: 0,
             failures: 0,
             has_held: false,
             survey: None,

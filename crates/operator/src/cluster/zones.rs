@@ -32,7 +32,7 @@ use crate::{
 const FIRST_RETRY: Duration = Duration::from_millis(500);
 const LONGEST_RETRY: Duration = Duration::from_secs(30);
 /// How long after a write that failed a status is written again.
-const REWRITE: Duration = Duration::from_secs(1);
+pub const REWRITE: Duration = Duration::from_secs(1);
 
 // === impl Hub ===
 
