@@ -21,6 +21,7 @@ mod prune;
 mod records;
 mod restart;
 mod setup;
+mod sources;
 mod status;
 mod traces;
 mod zones;

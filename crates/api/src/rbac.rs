@@ -46,6 +46,8 @@ pub struct Manifest {
     pub yaml: String,
 }
 
+const READ: &[&str] = &["get", "list", "watch"];
+
 /// All that the operator may do. Secrets of other namespaces are not here: see [`SECRET_READER`].
 pub const OPERATOR: &[(Scope, Rule)] = &[
     (
@@ -96,6 +98,68 @@ pub const OPERATOR: &[(Scope, Rule)] = &[
             resources: &["events"],
             verbs: &["create", "patch"],
             why: "Tells what happened to an object beside that object; patch counts a repeated Event.",
+        },
+    ),
+    (
+        Scope::Cluster,
+        Rule {
+            group: "",
+            resources: &["services", "nodes", "pods"],
+            verbs: READ,
+            why: "Publishes them where a DNSZone's sources list the kind; Nodes and Pods also where a Service needs their addresses.",
+        },
+    ),
+    (
+        Scope::Cluster,
+        Rule {
+            group: "discovery.k8s.io",
+            resources: &["endpointslices"],
+            verbs: READ,
+            why: "Finds the addresses behind a headless Service.",
+        },
+    ),
+    (
+        Scope::Cluster,
+        Rule {
+            group: "networking.k8s.io",
+            resources: &["ingresses"],
+            verbs: READ,
+            why: "Publishes them where a DNSZone's sources list the kind.",
+        },
+    ),
+    (
+        Scope::Cluster,
+        Rule {
+            group: "gateway.networking.k8s.io",
+            resources: &[
+                "gateways",
+                "listenersets",
+                "httproutes",
+                "grpcroutes",
+                "tlsroutes",
+                "tcproutes",
+                "udproutes",
+            ],
+            verbs: READ,
+            why: "Publishes routes where a DNSZone's sources list the kind, at the addresses of their Gateways.",
+        },
+    ),
+    (
+        Scope::Cluster,
+        Rule {
+            group: "externaldns.k8s.io",
+            resources: &["dnsendpoints"],
+            verbs: READ,
+            why: "Publishes them where a DNSZone's sources list the kind.",
+        },
+    ),
+    (
+        Scope::Cluster,
+        Rule {
+            group: "externaldns.k8s.io",
+            resources: &["dnsendpoints/status"],
+            verbs: &["patch"],
+            why: "Says on a DNSEndpoint what became of it.",
         },
     ),
     (

@@ -35,6 +35,11 @@ impl Holder {
         Self(Arc::from(format!("{kind}/{namespace}/{name}")))
     }
 
+    /// A holder that lies in no namespace, such as a Node, as ExternalDNS writes it: `kind/name`.
+    pub fn cluster_wide(kind: &str, name: &str) -> Self {
+        Self(Arc::from(format!("{kind}/{name}")))
+    }
+
     /// A holder by the text a marker holds.
     pub fn from_text(text: &str) -> Self {
         Self(Arc::from(text))
@@ -45,9 +50,13 @@ impl Holder {
         &self.0
     }
 
-    /// The namespace part; empty for a text of another form.
+    /// The namespace part; empty where the object lies in none, and for a text of another form.
     pub fn namespace(&self) -> &str {
-        self.0.split('/').nth(1).unwrap_or_default()
+        let mut parts = self.0.splitn(3, '/').skip(1);
+        match (parts.next(), parts.next()) {
+            (Some(namespace), Some(_name)) => namespace,
+            _ => "",
+        }
     }
 
     /// What a marker without room for the full text holds.
@@ -137,4 +146,17 @@ pub(crate) fn base32_prefix(bytes: &[u8], length: usize) -> String {
     text.truncate(length);
     text.make_ascii_lowercase();
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_object_outside_namespaces_has_none() {
+        assert_eq!(Holder::new("ingress", "shop", "web").namespace(), "shop");
+        assert_eq!(Holder::cluster_wide("node", "n1").as_str(), "node/n1");
+        assert_eq!(Holder::cluster_wide("node", "n1").namespace(), "");
+        assert_eq!(Holder::from_text("odd").namespace(), "");
+    }
 }

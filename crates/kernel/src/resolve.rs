@@ -14,14 +14,16 @@ use crate::{
     name::Name,
     rdata::{Rdata, RecordType},
     record::{Attributes, Ttl},
-    zone::{Labels, ZoneKey},
+    zone::{Labels, SourcesKey, ZoneKey},
 };
 
 /// A set that somebody wants, and who wants it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Intent {
     /// Who.
     pub holder: Holder,
+    /// Where the wish was read.
+    pub origin: Origin,
     /// Sorts wishes by age: a creation time and uid, or namespace and name where there is no cluster.
     pub age: String,
     /// The namespace it comes from.
@@ -48,6 +50,15 @@ pub struct Intent {
     pub comment: Option<Box<str>>,
     /// What to do with what is already there.
     pub adoption: Adoption,
+}
+
+/// Where a wish was read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Origin {
+    /// In a RecordSet.
+    RecordSet,
+    /// In a source object, as zones of this key read it.
+    Source(SourcesKey),
 }
 
 /// A wanted name.

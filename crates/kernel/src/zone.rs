@@ -1,6 +1,6 @@
 //! A zone as its owner configured it: who may ask for what, and how far we may go.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use crate::{desired::Adoption, name::Name, pattern::Pattern, rdata::RecordType, record::Ttl};
 
@@ -15,6 +15,10 @@ pub struct ZoneKey {
 
 /// Labels of an object.
 pub type Labels = BTreeMap<String, String>;
+
+/// How a zone reads source objects; zones of equal keys read them alike.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SourcesKey(pub Arc<str>);
 
 /// A zone that exists at its provider.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,6 +37,8 @@ pub struct Zone {
     pub grants: Vec<Grant>,
     /// Labels by which it takes RecordSets.
     pub records_from: Vec<LabelSelector>,
+    /// How it reads source objects; none takes no source objects.
+    pub sources: Option<SourcesKey>,
     /// TTL of sets that ask for none; none leaves it to the provider.
     pub default_ttl: Option<Ttl>,
     /// Whether sets that do not say are proxied.

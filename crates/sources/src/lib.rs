@@ -1,19 +1,37 @@
 //! Turns Kubernetes objects into intents, without a client.
 //!
-//! A source is a function, one per kind:
+//! A RecordSet asks for one set ([`record_set`]). Every other kind is a source object, which a zone reads as its
+//! `spec.sources` says:
 //!
 //! ```text
-//! fn intents(object: &Kind, surroundings: &Surroundings) -> Result<Asked, BadField>
+//! Sources ──► Reading          how a zone reads objects, parsed once; zones that read alike share it
+//! JSON    ──► Object ──► World what is known, kept as narrow as reading needs it
+//!
+//! publish(object, reading, world, surroundings) ──► Published
 //! ```
 //!
-//! It sees the object and a snapshot of what the object refers to, and answers with what is asked for, or
-//! with the field that can't be what it claims to be. It never fails because of another object.
+//! Functions here see snapshots and answer with what is asked for, or with the field that can't be what it claims
+//! to be. They never fail because of another object, and what is not known is never taken for absent (law 5).
 
+mod dialect;
+mod kinds;
+pub mod object;
+mod publish;
+mod reader;
+mod reading;
 mod record_set;
+mod settings;
+mod template;
+mod wish;
+mod world;
 
 use std::{collections::BTreeMap, net::IpAddr, sync::Arc};
 
+pub use publish::{Complaint, Published, Standing, Word, publish};
+pub use reading::Reading;
 pub use record_set::{adoption, record_set};
+pub use template::{Template, TemplateError};
+pub use world::{Found, Look, World};
 use zonekeeper_kernel::{reason::Reason, resolve::Intent, zone::Labels};
 
 /// What an object's wishes depend on besides itself.

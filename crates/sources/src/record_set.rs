@@ -11,7 +11,7 @@ use zonekeeper_kernel::{
     rdata::{Rdata, RecordType},
     reason::Reason,
     record::{Attributes, Ttl},
-    resolve::{Intent, WantedName},
+    resolve::{Intent, Origin, WantedName},
     zone::ZoneKey,
 };
 
@@ -68,6 +68,7 @@ pub fn record_set(
     });
     let intent = Intent {
         holder: Holder::new("recordset", &namespace, &object.name_any()),
+        origin: Origin::RecordSet,
         age,
         namespace_labels: surroundings.namespace_labels.clone(),
         labels: object.labels().clone(),

@@ -277,6 +277,14 @@ impl<'a> Lab<'a> {
         as_json(&patched.expect("the API server takes the patch"))
     }
 
+    /// Merges a patch of the status, as the controller of that kind does.
+    pub async fn patch_status(&self, kind: &str, name: &str, patch: Value) {
+        let (namespace, name) = self.split(name);
+        let api = objects::api(self.home.client(), kind, namespace);
+        let patched = api.patch_status(name, &PatchParams::default(), &Patch::Merge(&patch)).await;
+        patched.expect("the API server takes the patch");
+    }
+
     pub async fn annotate(&self, kind: &str, name: &str, annotation: &str, value: &str) {
         self.patch(kind, name, json!({"metadata": {"annotations": {annotation: value}}})).await;
     }

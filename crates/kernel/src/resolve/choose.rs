@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::{
     name::Name,
     reason::{Reason, Rejection},
-    resolve::{Intent, WantedName},
-    zone::{Selection, Zone, ZoneKey},
+    resolve::{Intent, Origin, WantedName},
+    zone::{Selection, SourcesKey, Zone, ZoneKey},
 };
 
 /// All zones that wishes can go to, found without walking through all of them.
@@ -17,6 +17,8 @@ pub struct Zones {
     by_domain: BTreeMap<Name, BTreeSet<ZoneKey>>,
     /// Those that take wishes by label.
     selecting: BTreeSet<ZoneKey>,
+    /// `Explicit` ones that take source objects, by how they read them.
+    publishing: BTreeMap<SourcesKey, BTreeSet<ZoneKey>>,
 }
 
 /// A wish placed in one zone, under its full name.
@@ -40,6 +42,9 @@ impl Zones {
         if !zone.records_from.is_empty() {
             self.selecting.insert(zone.key.clone());
         }
+        if let (Selection::Explicit, Some(sources)) = (zone.selection, &zone.sources) {
+            self.publishing.entry(sources.clone()).or_default().insert(zone.key.clone());
+        }
         self.by_key.insert(zone.key.clone(), zone);
     }
 
@@ -47,6 +52,14 @@ impl Zones {
     pub fn remove(&mut self, key: &ZoneKey) {
         let Some(zone) = self.by_key.remove(key) else { return };
         self.selecting.remove(key);
+        if let Some(sources) = &zone.sources
+            && let Some(keys) = self.publishing.get_mut(sources)
+        {
+            keys.remove(key);
+            if keys.is_empty() {
+                self.publishing.remove(sources);
+            }
+        }
         if let Some(keys) = self.by_domain.get_mut(&zone.domain) {
             keys.remove(key);
             if keys.is_empty() {
@@ -87,21 +100,15 @@ impl FromIterator<Zone> for Zones {
 ///
 /// zoneRefs is the whole list; else the zones whose recordsFrom matches, from namespaces that they grant;
 /// else, for absolute names, the `Any` zone with the longest domain, even if it refuses later.
+/// A source object goes to zones that read it as it was read here: every `Explicit` one around the name, and
+/// the longest `Any` one. A zone that reads it otherwise has a wish of its own, so nothing is said of it here.
 /// Guarantees: one zone's rejection stops no other zone.
 pub fn choose<'a>(intent: &Intent, zones: &'a Zones) -> (Vec<Candidate<'a>>, Vec<Rejection>) {
     let (mut candidates, mut rejections) = (Vec::new(), Vec::new());
-    let selected: Vec<Result<&Zone, Rejection>> = match &intent.zone_refs {
-        Some(refs) => refs
-            .iter()
-            .map(|key| {
-                zones.get(key).ok_or_else(|| {
-                    let message =
-                        format!("zoneRefs names DNSZone {key}, which is not ready; create it or wait");
-                    reject(intent, Reason::RefNotFound, message)
-                })
-            })
-            .collect(),
-        None => {
+    let selected: Vec<Result<&Zone, Rejection>> = match (&intent.zone_refs, &intent.origin) {
+        (Some(refs), _) => refs.iter().filter_map(|key| named(intent, key, zones)).collect(),
+        (None, Origin::Source(sources)) => publishing(intent, sources, zones),
+        (None, Origin::RecordSet) => {
             let selecting = zones.selecting.iter().filter_map(|key| zones.get(key));
             let taken: Vec<_> = selecting.filter(|zone| takes_by_label(zone, intent)).map(Ok).collect();
             if taken.is_empty() { vec![longest(intent, zones)] } else { taken }
@@ -114,6 +121,45 @@ pub fn choose<'a>(intent: &Intent, zones: &'a Zones) -> (Vec<Candidate<'a>>, Vec
         }
     }
     (candidates, rejections)
+}
+
+/// The zone that a wish names; none where the zone reads the source object in a way of its own.
+fn named<'a>(intent: &Intent, key: &ZoneKey, zones: &'a Zones) -> Option<Result<&'a Zone, Rejection>> {
+    let Some(zone) = zones.get(key) else {
+        let message = format!("zoneRefs names DNSZone {key}, which is not ready; create it or wait");
+        return Some(Err(reject(intent, Reason::RefNotFound, message)));
+    };
+    match (&intent.origin, &zone.sources) {
+        (Origin::RecordSet, _) => Some(Ok(zone)),
+        (Origin::Source(wanted), Some(sources)) => (wanted == sources).then_some(Ok(zone)),
+        (Origin::Source(_), None) => Some(Err(takes_no_sources(intent, zone))),
+    }
+}
+
+/// The zones that publish a source object without being named by it.
+fn publishing<'a>(
+    intent: &Intent,
+    sources: &SourcesKey,
+    zones: &'a Zones,
+) -> Vec<Result<&'a Zone, Rejection>> {
+    let WantedName::Absolute(name) = &intent.name else { return Vec::new() };
+    let explicit = zones.publishing.get(sources).into_iter().flatten().filter_map(|key| zones.get(key));
+    let mut chosen: Vec<Result<&Zone, Rejection>> =
+        explicit.filter(|zone| name.is_within(&zone.domain)).map(Ok).collect();
+    let longest = zones.above(name).next().unwrap_or_default();
+    let alike: Vec<&Zone> =
+        longest.iter().copied().filter(|zone| zone.sources.as_ref() == Some(sources)).collect();
+    match (alike.as_slice(), longest.first()) {
+        ([zone], _) => chosen.push(Ok(zone)),
+        ([], Some(zone)) if chosen.is_empty() && longest.iter().all(|zone| zone.sources.is_none()) => {
+            chosen.push(Err(takes_no_sources(intent, zone)));
+        }
+        ([], Some(_)) => {}
+        ([], None) if chosen.is_empty() => chosen.push(Err(no_zone(intent, name))),
+        ([], None) => {}
+        (several, _) => chosen.push(Err(ambiguous(intent, name, several))),
+    }
+    chosen
 }
 
 fn takes_by_label(zone: &Zone, intent: &Intent) -> bool {
@@ -130,21 +176,29 @@ fn longest<'a>(intent: &Intent, zones: &'a Zones) -> Result<&'a Zone, Rejection>
         return Err(reject(intent, Reason::NoMatchingZone, message));
     };
     match zones.above(name).next().as_deref() {
-        None | Some([]) => {
-            let message =
-                format!("no DNSZone has a domain that {name} lies in; create one, or correct the name");
-            Err(reject(intent, Reason::NoMatchingZone, message))
-        }
+        None | Some([]) => Err(no_zone(intent, name)),
         Some([zone]) => Ok(zone),
-        Some(several) => {
-            let keys: Vec<String> = several.iter().map(|zone| zone.key.to_string()).collect();
-            let message = format!(
-                "{name} could go to DNSZone {}; name one in zoneRefs, or set selection: Explicit on all but one",
-                keys.join(" and ")
-            );
-            Err(reject(intent, Reason::AmbiguousZone, message))
-        }
+        Some(several) => Err(ambiguous(intent, name, several)),
     }
+}
+
+fn no_zone(intent: &Intent, name: &Name) -> Rejection {
+    let message = format!("no DNSZone has a domain that {name} lies in; create one, or correct the name");
+    reject(intent, Reason::NoMatchingZone, message)
+}
+
+fn ambiguous(intent: &Intent, name: &Name, several: &[&Zone]) -> Rejection {
+    let keys: Vec<String> = several.iter().map(|zone| zone.key.to_string()).collect();
+    let message = format!(
+        "{name} could go to DNSZone {}; name one in zoneRefs, or set selection: Explicit on all but one",
+        keys.join(" and ")
+    );
+    reject(intent, Reason::AmbiguousZone, message)
+}
+
+fn takes_no_sources(intent: &Intent, zone: &Zone) -> Rejection {
+    let message = format!("DNSZone {} takes no source objects; its owner can set spec.sources", zone.key);
+    reject(intent, Reason::NotAllowed, message)
 }
 
 fn place<'a>(intent: &Intent, zone: &'a Zone) -> Result<Candidate<'a>, Rejection> {
@@ -166,4 +220,125 @@ fn reject(intent: &Intent, reason: Reason, message: String) -> Rejection {
         WantedName::Relative(_) => None,
     };
     Rejection { holder: intent.holder.clone(), name, rtype: intent.rtype, reason, message }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::{
+        desired::Adoption,
+        holder::Holder,
+        rdata::RecordType,
+        record::Attributes,
+        zone::{NameLimits, ZoneKey},
+    };
+
+    fn key(name: &str) -> ZoneKey {
+        ZoneKey { namespace: "dns".into(), name: name.into() }
+    }
+
+    fn zone(name: &str, domain: &str, selection: Selection, sources: Option<&str>) -> Zone {
+        Zone {
+            key: key(name),
+            provider: name.into(),
+            domain: Name::parse(domain).unwrap(),
+            selection,
+            names: NameLimits::default(),
+            grants: Vec::new(),
+            records_from: Vec::new(),
+            sources: sources.map(|text| SourcesKey(Arc::from(text))),
+            default_ttl: None,
+            default_proxied: false,
+        }
+    }
+
+    fn ingress(host: &str, sources: &str) -> Intent {
+        Intent {
+            holder: Holder::new("ingress", "shop", "web"),
+            origin: Origin::Source(SourcesKey(Arc::from(sources))),
+            age: String::new(),
+            namespace: "shop".into(),
+            namespace_labels: Arc::default(),
+            labels: Default::default(),
+            zone_refs: None,
+            name: WantedName::Absolute(Name::parse(host).unwrap()),
+            rtype: RecordType::A,
+            values: None,
+            ttl: None,
+            proxied: None,
+            attributes: Attributes::default(),
+            comment: None,
+            adoption: Adoption::Identical,
+        }
+    }
+
+    fn chosen(intent: &Intent, zones: &Zones) -> (Vec<String>, Vec<Reason>) {
+        let (candidates, rejections) = choose(intent, zones);
+        (
+            candidates.iter().map(|candidate| candidate.zone.key.name.clone()).collect(),
+            rejections.iter().map(|rejection| rejection.reason).collect(),
+        )
+    }
+
+    #[test]
+    fn a_zone_without_sources_takes_no_source_object_even_if_a_shorter_one_would() {
+        let zones: Zones = [
+            zone("parent", "example.com", Selection::Any, Some("r")),
+            zone("child", "a.example.com", Selection::Any, None),
+        ]
+        .into_iter()
+        .collect();
+        assert_eq!(chosen(&ingress("www.example.com", "r"), &zones), (vec!["parent".into()], vec![]));
+        assert_eq!(chosen(&ingress("www.a.example.com", "r"), &zones), (vec![], vec![Reason::NotAllowed]));
+        assert_eq!(chosen(&ingress("www.example.net", "r"), &zones), (vec![], vec![Reason::NoMatchingZone]));
+    }
+
+    #[test]
+    fn zones_that_read_differently_do_not_compete() {
+        let zones: Zones = [
+            zone("public", "example.com", Selection::Any, Some("public")),
+            zone("private", "example.com", Selection::Any, Some("private")),
+            zone("silent", "example.com", Selection::Any, None),
+        ]
+        .into_iter()
+        .collect();
+        assert_eq!(chosen(&ingress("www.example.com", "public"), &zones), (vec!["public".into()], vec![]));
+        assert_eq!(chosen(&ingress("www.example.com", "other"), &zones), (vec![], vec![]));
+    }
+
+    #[test]
+    fn zones_that_read_alike_are_ambiguous_unless_explicit() {
+        let mut zones: Zones = [
+            zone("one", "example.com", Selection::Any, Some("r")),
+            zone("two", "example.com", Selection::Any, Some("r")),
+        ]
+        .into_iter()
+        .collect();
+        assert_eq!(chosen(&ingress("www.example.com", "r"), &zones), (vec![], vec![Reason::AmbiguousZone]));
+        zones.insert(zone("two", "example.com", Selection::Explicit, Some("r")));
+        let both = (vec!["two".into(), "one".into()], vec![]);
+        assert_eq!(chosen(&ingress("www.example.com", "r"), &zones), both);
+        zones.remove(&key("two"));
+        assert_eq!(chosen(&ingress("www.example.com", "r"), &zones), (vec!["one".into()], vec![]));
+    }
+
+    #[test]
+    fn a_named_zone_takes_a_source_object_only_as_it_reads_it() {
+        let zones: Zones = [
+            zone("reading", "example.com", Selection::Explicit, Some("r")),
+            zone("silent", "example.com", Selection::Any, None),
+        ]
+        .into_iter()
+        .collect();
+        let naming = |name: &str, sources: &str| Intent {
+            zone_refs: Some(vec![key(name)]),
+            ..ingress("www.example.com", sources)
+        };
+        assert_eq!(chosen(&naming("reading", "r"), &zones), (vec!["reading".into()], vec![]));
+        assert_eq!(chosen(&naming("reading", "other"), &zones), (vec![], vec![]));
+        assert_eq!(chosen(&naming("silent", "r"), &zones), (vec![], vec![Reason::NotAllowed]));
+        assert_eq!(chosen(&naming("missing", "r"), &zones), (vec![], vec![Reason::RefNotFound]));
+    }
 }

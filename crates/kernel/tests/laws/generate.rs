@@ -11,7 +11,7 @@ use zonekeeper_kernel::{
     plan::{Evidence, Fate, Settled, Situation},
     rdata::{Rdata, RecordType},
     record::{Attributes, LiveRecord, RecordId, Ttl},
-    resolve::{Intent, WantedName},
+    resolve::{Intent, Origin, WantedName},
     zone::{
         Grant, LabelSelector, NameLimits, Namespaces, Prune, PruneMode, Rules, Selection, Sharing, ZoneKey,
     },
@@ -383,6 +383,7 @@ pub fn zone() -> zonekeeper_kernel::zone::Zone {
         names: NameLimits::default(),
         grants: vec![grant(Sharing::Shared, Adoption::Identical)],
         records_from: Vec::new(),
+        sources: None,
         default_ttl: None,
         default_proxied: false,
     }
@@ -402,6 +403,7 @@ pub fn intents() -> impl Strategy<Value = (Vec<Wish>, Vec<Wish>)> {
         let rtype = TYPES[rtype];
         let intent = Intent {
             holder: Holder::new("recordset", namespace, &format!("o{object}")),
+            origin: Origin::RecordSet,
             age: format!("{namespace}/o{object}"),
             namespace: namespace.into(),
             namespace_labels: Default::default(),

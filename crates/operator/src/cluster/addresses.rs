@@ -204,6 +204,22 @@ impl Hub {
         said
     }
 
+    /// What AddressSources say to all objects of a namespace that may ask.
+    pub fn addresses_in(&self, namespace: &str) -> Addresses {
+        let usable =
+            self.address_sources.iter().filter(|(key, entry)| self.may_use(&entry.object, &key.0, namespace));
+        let said = usable.map(|(key, entry)| {
+            let unknown = || {
+                let failure = entry.failure.as_ref().map(|verdict| &*verdict.message);
+                let why = failure.unwrap_or("it has not answered yet");
+                let message = format!("AddressSource {}/{} has no address: {why}", key.0, key.1);
+                (KernelReason::TargetsUnknown, message)
+            };
+            (key.clone(), entry.good.clone().ok_or_else(unknown))
+        });
+        Addresses(said.collect())
+    }
+
     fn may_use(&self, source: &AddressSource, own: &str, namespace: &str) -> bool {
         let none = Labels::new();
         let labels = self.namespaces.get(namespace).map_or(&none, |entry| &*entry.labels);
@@ -212,6 +228,7 @@ impl Hub {
     }
 
     fn reconsider_users(&mut self, key: &Key) {
+        self.address_changed(key);
         let uses = |object: &RecordSet| {
             object.spec.values_from.iter().any(|from| {
                 let reference = &from.address_source_ref;

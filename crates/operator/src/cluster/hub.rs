@@ -33,6 +33,7 @@ use crate::{
         providers::ProviderEntry,
         records::RecordEntry,
         secrets::Secrets,
+        sources::Sources,
         watch::{self, Kind, Object, Sight},
         write::{Desk, Writable, Writer, Writing, reference_of},
         zone_entry::{Lent, ZoneEntry},
@@ -97,6 +98,7 @@ pub struct Hub {
     pub address_sources: BTreeMap<Key, AddressEntry>,
     pub namespaces: BTreeMap<String, NamespaceEntry>,
     pub secrets: Secrets,
+    pub sources: Sources,
     /// Objects that can't be read, and in which generation.
     unreadable: BTreeMap<(Kind, Key), Option<i64>>,
     /// The zones that wishes can go to.
@@ -138,6 +140,7 @@ pub async fn run(options: Options, owner: String) {
         records: BTreeMap::new(),
         address_sources: BTreeMap::new(),
         namespaces: BTreeMap::new(),
+        sources: Sources::default(),
         unreadable: BTreeMap::new(),
         index: Zones::default(),
         listed: BTreeSet::new(),
@@ -205,6 +208,7 @@ impl Hub {
             Message::Opened { zone, attempt, found } => self.zone_opened(&zone, attempt, found),
             Message::Done { zone, worker, result, took } => self.pass_done(&zone, worker, *result, took),
             Message::Asked(question) => self.answer(question),
+            Message::Source(news) => self.hear(news),
             Message::Enter(entry) => self.enter(entry),
             Message::Addresses { source, attempt, found } => self.addresses_found(&source, attempt, found),
             Message::Written(written) => self.see_written(written),
@@ -263,7 +267,10 @@ impl Hub {
             Kind::Zone => self.lose_zone(&ZoneKey { namespace: key.0.clone(), name: key.1.clone() }),
             Kind::RecordSet => self.lose_record(key),
             Kind::AddressSource => self.lose_address_source(key),
-            Kind::Namespace => drop(self.namespaces.remove(&key.1)),
+            Kind::Namespace => {
+                self.namespaces.remove(&key.1);
+                self.see_source_namespace(&key.1, None);
+            }
         }
     }
 
@@ -302,6 +309,9 @@ impl Hub {
         for key in known.iter().filter(|key| !keys.contains(*key)) {
             self.lose(kind, key);
         }
+        if kind == Kind::Namespace {
+            self.sources.world.synced(zonekeeper_sources::object::Kind::Namespace);
+        }
         let was_synced = self.is_synced();
         self.listed.insert(kind);
         if self.is_synced() && !was_synced {
@@ -333,6 +343,7 @@ impl Hub {
     }
 
     fn see_namespace(&mut self, name: String, entry: NamespaceEntry) {
+        self.see_source_namespace(&name, Some(&entry));
         let before = self.namespaces.insert(name.clone(), entry);
         let now = &self.namespaces[&name];
         let is_same = before

@@ -86,6 +86,7 @@ pub struct Survey {
 pub struct WishState {
     pub holder: Holder,
     pub name: Name,
+    pub rtype: RecordType,
     pub verdict: Verdict,
     /// What is written there for the object.
     pub records: Vec<WrittenRecord>,
@@ -166,6 +167,7 @@ impl Job {
         let state = |(name, intent): (Name, Arc<Intent>)| WishState {
             holder: intent.holder.clone(),
             name,
+            rtype: intent.rtype,
             verdict: why.clone(),
             records: Vec::new(),
             drift: None,
@@ -255,6 +257,7 @@ impl Job {
             states.push(WishState {
                 holder: intent.holder.clone(),
                 name: name.clone(),
+                rtype: intent.rtype,
                 verdict,
                 records: records(worker, name, intent, set),
                 drift,

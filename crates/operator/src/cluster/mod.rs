@@ -25,6 +25,7 @@ mod release;
 mod secrets;
 mod serve;
 mod small_map;
+mod sources;
 mod status;
 mod testimony;
 mod watch;
@@ -86,6 +87,8 @@ pub enum Message {
     },
     /// A pass asks who still wants a record.
     Asked(testimony::Question),
+    /// A watch of source objects saw something.
+    Source(sources::follow::News),
     /// A pass is about to send what the guard must not forget.
     Enter(ledger::Entry),
     /// An AddressSource was asked.

@@ -158,14 +158,14 @@ impl Hub {
         let age =
             |entry: &ZoneEntry| (entry.object.creation_timestamp(), !entry.is_at_work(), entry.object.uid());
         let is_twin = |other: &ZoneEntry| {
+            let is_same_domain = other.zone.as_ref().is_some_and(|zone| zone.domain == *domain);
             let is_same_id = entry.id_at_provider().is_some()
                 && entry.id_at_provider() == other.id_at_provider()
                 && self.is_same_place(provider, other.provider.as_deref());
             let is_same_name = other.is_ours
                 && other.provider.as_ref() == Some(provider)
-                && other.zone.as_ref().is_some_and(|zone| zone.domain == *domain)
                 && other.object.spec.zone_id == entry.object.spec.zone_id;
-            (is_same_name || is_same_id) && age(other) < age(entry)
+            is_same_domain && (is_same_name || is_same_id) && age(other) < age(entry)
         };
         let twins = self.zones.iter().filter(|(other, _)| *other != key);
         twins.filter(|(_, other)| is_twin(other)).map(|(other, _)| other.clone()).next()

@@ -84,15 +84,16 @@ mod tests {
     #[test]
     fn a_burst_of_four_seconds_costs_a_handful_of_passes() {
         let (mut pacing, begun) = (Pacing::default(), Instant::now());
-        let (mut now, mut passes, mut last) = (begun, 0, begun);
+        let (mut now, mut passes, mut served) = (begun, 0, 0);
+        // A change every two milliseconds, passes of three.
+        let came_by = |now: Instant| now.duration_since(begun).as_millis() as usize / 2;
         while now < begun + Duration::from_secs(4) {
             pacing.touched(now);
-            now = now.max(pacing.ready_at()) + 3 * MILLI;
+            let start = now.max(pacing.ready_at());
+            let serving = came_by(start) - served;
+            (now, served) = (start + 3 * MILLI, came_by(start));
             passes += 1;
-            // A change every four milliseconds, passes of three: they hardly ever meet.
-            let served = now.duration_since(last).as_millis() as usize / 4;
-            pacing.ended(now, served, false);
-            last = now;
+            pacing.ended(now, serving, came_by(now) > served);
         }
         assert!(passes < 12, "{passes}");
     }

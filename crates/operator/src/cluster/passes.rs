@@ -23,7 +23,7 @@ use crate::{
         status,
         testimony::record_set_of,
         witness::Witness,
-        zone_entry::{Dirty, Lent},
+        zone_entry::{Dirty, Lent, Wisher},
         zones::{retry_after, verdict},
     },
     zone::ZoneWorker,
@@ -36,30 +36,48 @@ const CALM: Duration = Duration::from_millis(500);
 
 impl Hub {
     /// Adds a wish to a zone.
-    pub fn wish(&mut self, zone: &ZoneKey, name: Name, key: &Key, intent: Arc<Intent>) {
+    pub fn wish(&mut self, zone: &ZoneKey, name: Name, wisher: &Wisher, intent: Arc<Intent>) {
         let Some(entry) = self.zones.get_mut(zone) else { return };
-        entry.wishes.entry(name.clone()).or_default().insert(key.clone(), intent);
-        entry.departing.remove(&(name.clone(), key.clone()));
+        entry.wishes.entry(name.clone()).or_default().insert(wisher.clone(), intent);
+        if let Wisher::RecordSet(key) = wisher {
+            entry.departing.remove(&(name.clone(), key.clone()));
+        }
         entry.dirty.add(name);
         self.wake.insert(zone.clone());
         // Why it can't be had is known already.
-        if let Some(verdict) = entry.trouble.clone().filter(|verdict| verdict.reason != Reason::Pending)
-            && let Some(record) = self.records.get_mut(key)
-        {
-            let records = status::records_before(&record.object, zone);
-            let state = PlaceState { verdict, records, drift: None };
-            record.states.insert(zone.clone(), state);
-            self.report_record(key);
+        if let Some(verdict) = entry.trouble.clone().filter(|verdict| verdict.reason != Reason::Pending) {
+            self.note_trouble(zone, wisher, &verdict);
+        }
+    }
+
+    /// Notes why a wish can't be had now.
+    pub fn note_trouble(&mut self, zone: &ZoneKey, wisher: &Wisher, verdict: &Verdict) {
+        match wisher {
+            Wisher::RecordSet(key) => {
+                if let Some(record) = self.records.get_mut(key) {
+                    let records = record
+                        .states
+                        .get(zone)
+                        .map(|state| state.records.clone())
+                        .unwrap_or_else(|| status::records_before(&record.object, zone));
+                    let state = PlaceState { verdict: verdict.clone(), records, drift: None };
+                    record.states.insert(zone.clone(), state);
+                }
+                self.report_record(key);
+            }
+            Wisher::Source(reference, _) => self.note_source_trouble(reference, zone, verdict),
         }
     }
 
     /// Takes a wish away from a zone.
-    pub fn unwish(&mut self, zone: &ZoneKey, name: &Name, key: &Key) {
+    pub fn unwish(&mut self, zone: &ZoneKey, name: &Name, wisher: &Wisher) {
         let Some(entry) = self.zones.get_mut(zone) else { return };
-        entry.departing.remove(&(name.clone(), key.clone()));
-        if let Some(objects) = entry.wishes.get_mut(name) {
-            objects.remove(key);
-            if objects.is_empty() {
+        if let Wisher::RecordSet(key) = wisher {
+            entry.departing.remove(&(name.clone(), key.clone()));
+        }
+        if let Some(wishers) = entry.wishes.get_mut(name) {
+            wishers.remove(wisher);
+            if wishers.is_empty() {
                 entry.wishes.remove(name);
             }
         }
@@ -96,6 +114,7 @@ impl Hub {
         if self.is_ending {
             return;
         }
+        self.publish_stale();
         let now = Instant::now();
         for key in std::mem::take(&mut self.wake) {
             let Some(entry) = self.zones.get_mut(&key) else { continue };
@@ -117,6 +136,10 @@ impl Hub {
         }
         if entry.object.spec.suspend && !entry.is_leaving() {
             self.tell_suspended(key);
+            return;
+        }
+        if entry.reading.as_ref().is_some_and(|reading| self.sources.is_starting(reading)) {
+            // What is there is not known yet; the zone is woken when it is.
             return;
         }
         if entry.lacks_finalizer() {

@@ -28,6 +28,7 @@ use crate::cluster::{
     status,
     testimony::record_set_of,
     write::{Desk, Writing, is_newer},
+    zone_entry::Wisher,
 };
 
 /// A RecordSet and what is known of it.
@@ -226,7 +227,7 @@ impl Hub {
     fn forget_record(&mut self, key: &Key) {
         let Some(entry) = self.records.remove(key) else { return };
         for (zone, name) in entry.places.keys() {
-            self.unwish(zone, name, key);
+            self.unwish(zone, name, &Wisher::RecordSet(key.clone()));
             // No pass comes to a zone in trouble: nobody else would let it go.
             if self.zones.get(zone).is_some_and(|zone| zone.trouble.is_some()) {
                 self.release_zone(zone);
@@ -243,6 +244,7 @@ impl Hub {
         let Some(entry) = self.records.get(key) else { return };
         let object = entry.object.clone();
         if entry.is_leaving() {
+            self.unmet_of(key);
             self.place_record(key, SmallMap::default(), None);
             self.look_where_it_was(key);
             self.release_record(key);
@@ -260,7 +262,15 @@ impl Hub {
             entry.states.clear();
         }
         if needs_finalizer {
-            // Only what will be cleaned up is written; the object comes back with its finalizer.
+            // Only what will be cleaned up is written; the object comes back with its finalizer, and until then
+            // nobody takes away what stands at its name.
+            if let Some(rtype) = intent.map(|intent| intent.rtype) {
+                for (zone, name) in placed.iter() {
+                    if let Some(zone) = self.zones.get_mut(zone) {
+                        zone.unmet.insert(key.clone(), (name.clone(), rtype));
+                    }
+                }
+            }
             self.add_record_finalizer(key);
             return;
         }
@@ -356,13 +366,13 @@ impl Hub {
         }
         for (zone, name) in before.iter() {
             if placed.get(zone) != Some(name) {
-                self.unwish(zone, name, key);
+                self.unwish(zone, name, &Wisher::RecordSet(key.clone()));
                 self.note_departing(zone, name, key);
             }
         }
         let Some(intent) = intent else { return };
         for (zone, name) in placed {
-            self.wish(&zone, name, key, intent.clone());
+            self.wish(&zone, name, &Wisher::RecordSet(key.clone()), intent.clone());
         }
     }
 
@@ -415,7 +425,7 @@ impl Hub {
 
     /// Takes over what a pass says of a wish.
     pub fn note_wish(&mut self, zone: &ZoneKey, state: WishState) {
-        let Some(key) = record_set_of(&state.holder) else { return };
+        let Some(key) = record_set_of(&state.holder) else { return self.note_source(zone, state) };
         let Some(entry) = self.records.get_mut(&key) else { return };
         // The wish may have changed while the pass was under way.
         if entry.placed.get(zone) != Some(&state.name) {
@@ -461,8 +471,9 @@ impl Hub {
     /// Tells those who wish a set, once, that their comment was too long for its zone.
     pub fn tell_cut_comment(&mut self, zone: &ZoneKey, name: &Name, rtype: RecordType) {
         let Some(wishes) = self.zones.get(zone).and_then(|entry| entry.wishes.get(name)) else { return };
-        for (key, _) in wishes.iter().filter(|(_, intent)| intent.rtype == rtype && intent.comment.is_some())
-        {
+        let commented = wishes.iter().filter(|(_, intent)| intent.rtype == rtype && intent.comment.is_some());
+        for (wisher, _) in commented {
+            let Wisher::RecordSet(key) = wisher else { continue };
             let Some(entry) = self.records.get_mut(key) else { continue };
             let generation = entry.object.metadata.generation;
             if std::mem::replace(&mut entry.cut_told, generation) != generation {

@@ -130,6 +130,9 @@ pub fn zone_verdict(entry: &ZoneEntry) -> Option<Verdict> {
     if let Some(held) = &survey.outstanding.held {
         return Some(Verdict::new(Reason::Held, held.clone()));
     }
+    if let Some(trouble) = &entry.source_trouble {
+        return Some(trouble.clone());
+    }
     Some(match entry.object.spec.policy {
         Policy::Observe => Verdict::new(Reason::Observed, "watched only: nothing is written"),
         Policy::Sync | Policy::UpsertOnly | Policy::CreateOnly => {

@@ -1,41 +1,66 @@
 //! What the hub knows of holders whose records nobody wishes: what each wants instead, if anything.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
-use kube::ResourceExt;
+use kube::{ResourceExt, api::ApiResource};
 use tokio::sync::oneshot;
 use zonekeeper_api::{DeletionPolicy, Reason};
 use zonekeeper_kernel::{
     holder::{Holder, HolderRef},
     name::Name,
     rdata::RecordType,
+    resolve::WantedName,
     zone::ZoneKey,
+};
+use zonekeeper_sources::{
+    self as sources, Found, Reading, Word,
+    object::{Kind, Object, ObjectRef},
 };
 
 use crate::cluster::{
     Key,
     hub::Hub,
     records::{RecordEntry, wished_name},
+    sources::{follow::Standing, kinds::source_of},
 };
 
 /// A question to the hub: what do these holders want, that hold something nobody wishes?
 pub struct Question {
     pub zone: ZoneKey,
     pub about: Vec<(Name, RecordType, HolderRef)>,
-    pub answer: oneshot::Sender<Vec<Testimony>>,
+    pub answer: oneshot::Sender<Answer>,
+}
+
+/// What the hub knows, holder by holder.
+#[derive(Debug, Default)]
+pub struct Answer {
+    pub testimonies: Vec<Testimony>,
+    /// The kinds of source objects that are followed, as the server serves them.
+    pub followed: BTreeMap<Kind, ApiResource>,
+    /// Whether those are all that any zone reads.
+    pub is_complete: bool,
+}
+
+/// An object that may hold something.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Subject {
+    RecordSet(Key),
+    Source(ObjectRef),
 }
 
 /// What the hub knows of one holder, with what a fresh read must show to confirm it.
 #[derive(Debug, Clone)]
 pub enum Testimony {
     /// It is being deleted, and its record with it.
-    Leaving { object: Key, uid: String },
+    Leaving { object: Subject, uid: String },
     /// It is being deleted, and leaves its record to whoever comes.
-    Retaining { object: Key, uid: String },
+    Retaining { object: Subject, uid: String },
     /// It is there, was understood, and wants something else.
-    WantsOther { object: Key, uid: String, generation: i64, labels: BTreeMap<String, String> },
+    WantsOther { object: Subject, uid: String, generation: i64, labels: BTreeMap<String, String> },
+    /// The same of a source object, which any part of it may say.
+    SourceWantsOther { object: Subject, seen: Arc<Object> },
     /// A synced store does not have it.
-    Absent { object: Key },
+    Absent { object: Subject },
     /// A synced store has nobody with this hash.
     AbsentHash { hash: String },
     /// It is there, and has not arrived where it goes, or can't be understood.
@@ -48,11 +73,12 @@ pub enum Testimony {
 
 impl Testimony {
     /// The object that it is about.
-    pub fn object(&self) -> Option<&Key> {
+    pub fn object(&self) -> Option<&Subject> {
         match self {
             Self::Leaving { object, .. }
             | Self::Retaining { object, .. }
             | Self::WantsOther { object, .. }
+            | Self::SourceWantsOther { object, .. }
             | Self::Absent { object } => Some(object),
             Self::AbsentHash { .. } | Self::Awaited | Self::Nothing => None,
         }
@@ -60,7 +86,7 @@ impl Testimony {
 
     fn wants_other(object: Key, entry: &RecordEntry) -> Self {
         Self::WantsOther {
-            object,
+            object: Subject::RecordSet(object),
             uid: entry.object.uid().unwrap_or_default(),
             generation: entry.object.metadata.generation.unwrap_or_default(),
             labels: entry.object.labels().clone(),
@@ -78,26 +104,89 @@ impl Hub {
             .iter()
             .map(|(name, rtype, holder)| self.testify(&question.zone, name, *rtype, holder))
             .collect();
+        let answer = Answer {
+            testimonies,
+            followed: self.sources.followed().map(|(kind, resource)| (kind, resource.clone())).collect(),
+            is_complete: self.sources.is_followed_completely(),
+        };
         // Whoever asked may be gone.
-        let _ = question.answer.send(testimonies);
+        let _ = question.answer.send(answer);
     }
 
     fn testify(&mut self, zone: &ZoneKey, name: &Name, rtype: RecordType, holder: &HolderRef) -> Testimony {
-        let key = match holder {
-            HolderRef::Full(holder) => match record_set_of(holder) {
-                Some(key) => key,
-                None => return Testimony::Nothing,
+        let subject = match holder {
+            HolderRef::Full(holder) => subject_of(holder),
+            HolderRef::Hash(hash) => match self.find_by_hash(hash) {
+                Some(subject) => Some(subject),
+                None => return Testimony::AbsentHash { hash: hash.to_string() },
             },
-            HolderRef::Hash(hash) => {
-                let is_it = |key: &&Key| *Holder::new("recordset", &key.0, &key.1).hash() == **hash;
-                match self.records.keys().find(is_it) {
-                    Some(key) => key.clone(),
-                    None => return Testimony::AbsentHash { hash: hash.to_string() },
-                }
-            }
-            HolderRef::Nobody => return Testimony::Nothing,
+            HolderRef::Nobody => None,
         };
-        let Some(entry) = self.records.get(&key) else { return Testimony::Absent { object: key } };
+        match subject {
+            Some(Subject::RecordSet(key)) => self.testify_record_set(zone, name, rtype, key),
+            Some(Subject::Source(reference)) => self.testify_source(zone, name, rtype, reference),
+            None => Testimony::Nothing,
+        }
+    }
+
+    fn find_by_hash(&self, hash: &str) -> Option<Subject> {
+        let is_it = |key: &&Key| *Holder::new("recordset", &key.0, &key.1).hash() == *hash;
+        let record_set = self.records.keys().find(is_it).map(|key| Subject::RecordSet(key.clone()));
+        record_set.or_else(|| {
+            let mut sources = self.sources.seen();
+            let found = sources.find(|object| *object.holder().hash() == *hash)?;
+            Some(Subject::Source(found.reference()))
+        })
+    }
+
+    /// What a source object says of a set that it may hold.
+    fn testify_source(
+        &self,
+        zone: &ZoneKey,
+        name: &Name,
+        rtype: RecordType,
+        reference: ObjectRef,
+    ) -> Testimony {
+        let reading = self.zones.get(zone).and_then(|entry| entry.reading.as_ref());
+        // A kind that the zone reads no more says nothing.
+        let is_read = |reading: &&Arc<Reading>| {
+            reading.kinds().iter().any(|kind| Kind::Source(*kind) == reference.kind)
+        };
+        let Some(reading) = reading.filter(is_read) else { return Testimony::Nothing };
+        let is_followed = matches!(self.sources.standing(reference.kind), Standing::Following(_));
+        if !is_followed || self.sources.unreadable.contains(&reference) {
+            return Testimony::Awaited;
+        }
+        let subject = Subject::Source(reference.clone());
+        let seen = match self.sources.world.get(&reference) {
+            Found::Here(object) => object,
+            Found::NotThere | Found::Deleted => return Testimony::Absent { object: subject },
+            Found::NotKnown => return Testimony::Awaited,
+        };
+        let Some(published) = self.published(&reference, reading) else { return Testimony::Nothing };
+        // The zone annotation is the object's own word too.
+        let is_elsewhere = published.asked.iter().any(|asked| {
+            asked.intent.rtype == rtype
+                && matches!(&asked.intent.name, WantedName::Absolute(wanted) if wanted == name)
+                && asked.intent.zone_refs.as_ref().is_some_and(|zones| !zones.contains(zone))
+        });
+        match published.about(name, rtype) {
+            Word::WantsOther if published.standing == sources::Standing::Leaving => {
+                Testimony::Leaving { object: subject, uid: seen.meta.uid.clone() }
+            }
+            Word::WantsOther => Testimony::SourceWantsOther { object: subject, seen: Arc::new(seen.clone()) },
+            Word::Wants if is_elsewhere => {
+                Testimony::SourceWantsOther { object: subject, seen: Arc::new(seen.clone()) }
+            }
+            Word::Awaited => Testimony::Awaited,
+            Word::Wants | Word::Silent => Testimony::Nothing,
+        }
+    }
+
+    fn testify_record_set(&mut self, zone: &ZoneKey, name: &Name, rtype: RecordType, key: Key) -> Testimony {
+        let Some(entry) = self.records.get(&key) else {
+            return Testimony::Absent { object: Subject::RecordSet(key) };
+        };
         if entry.is_leaving() {
             return self.testify_leaving(zone, name, rtype, key);
         }
@@ -138,9 +227,10 @@ impl Hub {
             && spec.rtype.parse() == Ok(rtype)
             && wished.is_none_or(|wished| wished == *name);
         self.find_departing(zone, name, &key);
+        let object = Subject::RecordSet(key);
         match is_retaining {
-            true => Testimony::Retaining { object: key, uid },
-            false => Testimony::Leaving { object: key, uid },
+            true => Testimony::Retaining { object, uid },
+            false => Testimony::Leaving { object, uid },
         }
     }
 
@@ -190,6 +280,10 @@ fn has_lost_it(entry: &RecordEntry) -> bool {
     entry.refused.iter().chain(states).any(|verdict| {
         matches!(verdict.reason, Reason::NotAllowed | Reason::NoMatchingZone | Reason::AmbiguousZone)
     })
+}
+
+fn subject_of(holder: &Holder) -> Option<Subject> {
+    record_set_of(holder).map(Subject::RecordSet).or_else(|| source_of(holder).map(Subject::Source))
 }
 
 /// The object that a holder names, where it is a RecordSet.

@@ -1,9 +1,12 @@
 //! Evidence that a record is wanted no more (law 5): what the hub knows, confirmed by a fresh read.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use futures::{StreamExt, stream};
-use kube::{Api, Client, ResourceExt, api::ListParams, core::PartialObjectMeta};
+use kube::{
+    Api, Client, Resource, ResourceExt,
+    api::{ApiResource, DynamicObject, ListParams},
+};
 use tokio::sync::{mpsc::UnboundedSender, oneshot};
 use zonekeeper_api::RecordSet;
 use zonekeeper_kernel::{
@@ -11,13 +14,14 @@ use zonekeeper_kernel::{
     plan::{Evidence, Fate, Orphan},
     zone::ZoneKey,
 };
+use zonekeeper_sources::object::{Keep, Kind, Object, ObjectRef};
 
 use crate::cluster::{
-    Key, Message,
-    testimony::{Question, Testimony},
+    Message,
+    testimony::{Answer, Question, Subject, Testimony},
 };
 
-/// More holders than this are confirmed by one list.
+/// More holders of a kind than this are confirmed by one list.
 const MOST_READS: usize = 50;
 const AT_ONCE: usize = 16;
 
@@ -28,8 +32,14 @@ pub struct Witness {
     pub hub: UnboundedSender<Message>,
 }
 
-/// An object as a fresh read shows it; none where it is not there.
-type Fresh = Option<PartialObjectMeta<RecordSet>>;
+/// What fresh reads showed.
+#[derive(Default)]
+struct Fresh {
+    /// Objects that were read, or are known not to be there; what could not be read is missing.
+    objects: BTreeMap<Subject, Option<DynamicObject>>,
+    /// The hashes of all holders there are, where all could be listed.
+    hashes: Option<BTreeSet<String>>,
+}
 
 // === impl Witness ===
 
@@ -42,132 +52,209 @@ impl Witness {
         keeping: impl Iterator<Item = HolderRef>,
     ) -> Evidence {
         let keeping: Vec<HolderRef> = keeping.collect();
-        if orphans.is_empty() {
-            return Evidence::seen([]).awaiting(keeping);
-        }
-        let about: Vec<_> = orphans
-            .iter()
-            .map(|orphan| (orphan.name.clone(), orphan.rdata.rtype(), orphan.holder.clone()))
-            .collect();
-        let (answer, answered) = oneshot::channel();
-        let question = Question { zone: zone.clone(), about, answer };
-        if self.hub.send(Message::Asked(question)).is_err() {
-            return Evidence::seen([]).awaiting(keeping);
-        }
-        let Ok(testimonies) = answered.await else { return Evidence::seen([]).awaiting(keeping) };
-        let fresh = self.read(&testimonies).await;
-        let fates = orphans.iter().zip(&testimonies).filter_map(|(orphan, testimony)| {
+        let answer = if orphans.is_empty() { None } else { self.ask(zone, orphans).await };
+        let Some(answer) = answer else { return Evidence::seen([]).awaiting(keeping) };
+        let fresh = self.read(&answer).await;
+        let fates = orphans.iter().zip(&answer.testimonies).filter_map(|(orphan, testimony)| {
             let fate = fate(testimony, &fresh)?;
             Some((orphan.name.clone(), orphan.rdata.rtype(), orphan.holder.clone(), fate))
         });
         Evidence::seen(fates).awaiting(keeping)
     }
 
-    /// Reads afresh what the testimonies are about; what could not be read is missing.
-    async fn read(&self, testimonies: &[Testimony]) -> Readings {
-        let mut objects: Vec<&Key> = testimonies.iter().filter_map(Testimony::object).collect();
-        objects.sort();
-        objects.dedup();
-        let has_hashes =
-            testimonies.iter().any(|testimony| matches!(testimony, Testimony::AbsentHash { .. }));
-        if objects.len() > MOST_READS || has_hashes {
-            let all: Api<RecordSet> = Api::all(self.client.clone());
-            // Without a resource version a list is as fresh as a read.
-            return match all.list_metadata(&ListParams::default()).await {
-                Ok(list) => Readings::All(list.items.into_iter().map(|item| (key(&item), item)).collect()),
-                Err(error) => {
-                    tracing::warn!(%error, "holders can't be confirmed; their records stay for now");
-                    Readings::Some(BTreeMap::new())
-                }
-            };
+    async fn ask(&self, zone: &ZoneKey, orphans: &[Orphan]) -> Option<Answer> {
+        let about = orphans
+            .iter()
+            .map(|orphan| (orphan.name.clone(), orphan.rdata.rtype(), orphan.holder.clone()))
+            .collect();
+        let (answer, answered) = oneshot::channel();
+        self.hub.send(Message::Asked(Question { zone: zone.clone(), about, answer })).ok()?;
+        answered.await.ok()
+    }
+
+    /// Reads afresh what the testimonies are about.
+    async fn read(&self, answer: &Answer) -> Fresh {
+        let mut by_kind: BTreeMap<Option<Kind>, BTreeSet<Subject>> = BTreeMap::new();
+        for subject in answer.testimonies.iter().filter_map(Testimony::object) {
+            by_kind.entry(subject.kind()).or_default().insert(subject.clone());
         }
-        let read = stream::iter(objects.into_iter().cloned())
-            .map(|object| async move {
-                let api: Api<RecordSet> = Api::namespaced(self.client.clone(), &object.0);
-                let fresh = match api.get_metadata(&object.1).await {
-                    Ok(found) => Some(Some(found)),
-                    Err(kube::Error::Api(status)) if is_object_missing(&status, &object.1) => Some(None),
+        let mut fresh = Fresh::default();
+        for (kind, subjects) in by_kind {
+            let Some(resource) = resource_of(kind, answer) else { continue };
+            match subjects.len() > MOST_READS {
+                true => fresh.objects.extend(self.list_objects(kind, &resource, subjects).await),
+                false => fresh.objects.extend(self.read_each(&resource, subjects).await),
+            }
+        }
+        let has_hashes =
+            answer.testimonies.iter().any(|testimony| matches!(testimony, Testimony::AbsentHash { .. }));
+        if has_hashes && answer.is_complete {
+            fresh.hashes = self.all_hashes(answer).await;
+        }
+        fresh
+    }
+
+    async fn read_each(
+        &self,
+        resource: &ApiResource,
+        subjects: BTreeSet<Subject>,
+    ) -> Vec<(Subject, Option<DynamicObject>)> {
+        let read = stream::iter(subjects)
+            .map(|subject| async move {
+                let (namespace, name) = subject.key();
+                let api: Api<DynamicObject> = match namespace {
+                    "" => Api::all_with(self.client.clone(), resource),
+                    namespace => Api::namespaced_with(self.client.clone(), namespace, resource),
+                };
+                let found = match api.get(name).await {
+                    Ok(found) => Some(found),
+                    Err(kube::Error::Api(status)) if is_object_missing(&status, name) => None,
                     Err(error) => {
                         tracing::warn!(%error, "a holder can't be confirmed; its records stay for now");
-                        None
+                        return None;
                     }
                 };
-                fresh.map(|fresh| (object, fresh))
+                Some((subject, found))
             })
-            .buffer_unordered(AT_ONCE)
-            .filter_map(|read| async move { read })
-            .collect()
-            .await;
-        Readings::Some(read)
+            .buffer_unordered(AT_ONCE);
+        read.filter_map(|read| async move { read }).collect().await
+    }
+
+    async fn list_objects(
+        &self,
+        kind: Option<Kind>,
+        resource: &ApiResource,
+        subjects: BTreeSet<Subject>,
+    ) -> Vec<(Subject, Option<DynamicObject>)> {
+        let all: Api<DynamicObject> = Api::all_with(self.client.clone(), resource);
+        // Without a resource version a list is as fresh as a read.
+        let listed = match all.list(&ListParams::default()).await {
+            Ok(listed) => listed,
+            Err(error) => {
+                tracing::warn!(%error, "holders can't be confirmed; their records stay for now");
+                return Vec::new();
+            }
+        };
+        let mut found: BTreeMap<Subject, DynamicObject> =
+            listed.items.into_iter().map(|object| (subject(kind, &object), object)).collect();
+        let found = |subject: Subject| {
+            let object = found.remove(&subject);
+            (subject, object)
+        };
+        subjects.into_iter().map(found).collect()
+    }
+
+    async fn all_hashes(&self, answer: &Answer) -> Option<BTreeSet<String>> {
+        let sources = answer.followed.keys().copied().filter(|kind| matches!(kind, Kind::Source(_)));
+        let kinds: Vec<Option<Kind>> = sources.map(Some).chain([None]).collect();
+        let mut hashes = BTreeSet::new();
+        for kind in kinds {
+            let all: Api<DynamicObject> = Api::all_with(self.client.clone(), &resource_of(kind, answer)?);
+            let listed = all.list_metadata(&ListParams::default()).await.ok()?;
+            for object in listed.items {
+                let name = (object.namespace().unwrap_or_default(), object.name_any());
+                hashes.insert(Subject::of(kind, name).holder().hash().to_string());
+            }
+        }
+        Some(hashes)
     }
 }
 
-/// What fresh reads showed.
-enum Readings {
-    /// These objects, one by one.
-    Some(BTreeMap<Key, Fresh>),
-    /// All there are.
-    All(BTreeMap<Key, PartialObjectMeta<RecordSet>>),
-}
+// === impl Subject ===
 
-// === impl Readings ===
-
-impl Readings {
-    /// What was read of an object: nothing known, not there, or there.
-    fn of(&self, object: &Key) -> Option<Option<&PartialObjectMeta<RecordSet>>> {
-        match self {
-            Self::Some(read) => read.get(object).map(Option::as_ref),
-            Self::All(all) => Some(all.get(object)),
+impl Subject {
+    fn of(kind: Option<Kind>, (namespace, name): (String, String)) -> Self {
+        match kind {
+            Some(kind) => Self::Source(ObjectRef::new(kind, namespace, name)),
+            None => Self::RecordSet((namespace, name)),
         }
     }
+
+    /// The kind of a source object.
+    fn kind(&self) -> Option<Kind> {
+        match self {
+            Self::RecordSet(_) => None,
+            Self::Source(reference) => Some(reference.kind),
+        }
+    }
+
+    fn key(&self) -> (&str, &str) {
+        match self {
+            Self::RecordSet((namespace, name)) => (namespace, name),
+            Self::Source(reference) => (&reference.namespace, &reference.name),
+        }
+    }
+
+    fn holder(&self) -> Holder {
+        match self {
+            Self::RecordSet((namespace, name)) => Holder::new("recordset", namespace, name),
+            Self::Source(reference) => reference.holder(),
+        }
+    }
+}
+
+/// How a kind is served; a RecordSet where it is none.
+fn resource_of(kind: Option<Kind>, answer: &Answer) -> Option<ApiResource> {
+    match kind {
+        None => Some(ApiResource::erase::<RecordSet>(&())),
+        Some(kind) => answer.followed.get(&kind).cloned(),
+    }
+}
+
+fn subject(kind: Option<Kind>, object: &DynamicObject) -> Subject {
+    Subject::of(kind, (object.namespace().unwrap_or_default(), object.name_any()))
 }
 
 /// What becomes of an orphan; none where that is for a person to say.
-fn fate(testimony: &Testimony, fresh: &Readings) -> Option<Fate> {
+fn fate(testimony: &Testimony, fresh: &Fresh) -> Option<Fate> {
     match (testimony, is_confirmed(testimony, fresh)) {
         (Testimony::Retaining { .. }, true) => Some(Fate::Retained),
         (_, true) => Some(Fate::Released),
-        (Testimony::Awaited, _) => Some(Fate::Awaited),
-        // It could not be confirmed now.
-        (Testimony::Leaving { .. } | Testimony::Retaining { .. } | Testimony::WantsOther { .. }, false) => {
-            Some(Fate::Awaited)
-        }
         (Testimony::Absent { .. } | Testimony::AbsentHash { .. } | Testimony::Nothing, false) => None,
+        // It has not arrived where it goes, or could not be confirmed now.
+        (
+            Testimony::Awaited
+            | Testimony::Leaving { .. }
+            | Testimony::Retaining { .. }
+            | Testimony::WantsOther { .. }
+            | Testimony::SourceWantsOther { .. },
+            false,
+        ) => Some(Fate::Awaited),
     }
 }
 
-fn is_confirmed(testimony: &Testimony, fresh: &Readings) -> bool {
+fn is_confirmed(testimony: &Testimony, fresh: &Fresh) -> bool {
+    let read = testimony.object().and_then(|object| fresh.objects.get(object));
     match testimony {
-        Testimony::Leaving { object, uid } | Testimony::Retaining { object, uid } => {
-            fresh.of(object).is_some_and(|found| {
-                found.is_none_or(|found| {
-                    found.metadata.deletion_timestamp.is_some() && found.uid().as_ref() == Some(uid)
-                })
+        Testimony::Leaving { uid, .. } | Testimony::Retaining { uid, .. } => read.is_some_and(|found| {
+            found.as_ref().is_none_or(|found| {
+                found.meta().deletion_timestamp.is_some() && found.uid().as_ref() == Some(uid)
             })
-        }
-        Testimony::WantsOther { object, uid, generation, labels } => {
-            fresh.of(object).flatten().is_some_and(|found| {
-                found.metadata.generation == Some(*generation)
+        }),
+        Testimony::WantsOther { uid, generation, labels, .. } => {
+            read.and_then(Option::as_ref).is_some_and(|found| {
+                found.meta().generation == Some(*generation)
                     && found.labels() == labels
                     && found.uid().as_ref() == Some(uid)
             })
         }
-        Testimony::Absent { object } => fresh.of(object).is_some_and(|found| found.is_none()),
-        Testimony::AbsentHash { hash } => match fresh {
-            Readings::All(all) => {
-                !all.keys().any(|key| Holder::new("recordset", &key.0, &key.1).hash() == *hash)
-            }
-            Readings::Some(_) => false,
-        },
+        Testimony::SourceWantsOther { seen, .. } => {
+            read.and_then(Option::as_ref).is_some_and(|found| is_same(found, seen))
+        }
+        Testimony::Absent { .. } => read.is_some_and(Option::is_none),
+        Testimony::AbsentHash { hash } => fresh.hashes.as_ref().is_some_and(|hashes| !hashes.contains(hash)),
         Testimony::Awaited | Testimony::Nothing => false,
     }
+}
+
+/// Whether an object is as it was seen, as far as sources read it.
+fn is_same(found: &DynamicObject, seen: &Object) -> bool {
+    let Ok(json) = serde_json::to_value(found) else { return false };
+    Object::read(seen.kind, json, Keep::Narrow)
+        .is_ok_and(|found| found.meta == seen.meta && found.body == seen.body)
 }
 
 /// Whether it is the object that is missing, and not its kind.
 fn is_object_missing(status: &kube::core::Status, name: &str) -> bool {
     status.code == 404 && status.details.as_ref().is_some_and(|details| details.name == name)
-}
-
-fn key(object: &PartialObjectMeta<RecordSet>) -> Key {
-    (object.namespace().unwrap_or_default(), object.name_any())
 }

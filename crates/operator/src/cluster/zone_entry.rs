@@ -15,6 +15,8 @@ use zonekeeper_api::{
 };
 use zonekeeper_kernel::{guard::Approval, name::Name, rdata::RecordType, resolve::Intent, zone::Zone};
 
+use zonekeeper_sources::{Reading, object::ObjectRef};
+
 use crate::{
     cluster::{
         Key, conditions::Verdict, job::Survey, pacing::Pacing, small_map::SmallMap, status, write::Desk,
@@ -34,6 +36,10 @@ pub struct ZoneEntry {
     /// In the kernel's terms, where it can be read.
     pub zone: Option<Zone>,
     pub provider: Option<String>,
+    /// How it reads source objects.
+    pub reading: Option<Arc<Reading>>,
+    /// Why some of what it reads can't be read.
+    pub source_trouble: Option<Verdict>,
     /// Why it can't be worked on.
     pub trouble: Option<Verdict>,
     /// Why the last pass over it did not get through.
@@ -41,7 +47,7 @@ pub struct ZoneEntry {
     pub worker: Lent,
     /// The search for it at its provider that counts.
     pub attempt: u64,
-    pub wishes: BTreeMap<Name, SmallMap<Key, Arc<Intent>>>,
+    pub wishes: BTreeMap<Name, SmallMap<Wisher, Arc<Intent>>>,
     /// Who may hold something at a name, and wishes it no more.
     pub departing: BTreeSet<(Name, Key)>,
     /// Sets of which some values belong to objects that can't be served now.
@@ -66,6 +72,14 @@ pub struct ZoneEntry {
     pub desk: Desk,
     /// Passes that wait until the guard's memory is written.
     pub entering: Vec<oneshot::Sender<()>>,
+}
+
+/// Who wishes something of a zone.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Wisher {
+    RecordSet(Key),
+    /// A source object, for one of its sets.
+    Source(ObjectRef, RecordType),
 }
 
 /// Where a zone's worker is.
@@ -144,6 +158,8 @@ impl ZoneEntry {
             is_ours: false,
             zone: None,
             provider: None,
+            reading: None,
+            source_trouble: None,
             trouble: None,
             hiccup: None,
             worker: Lent::None,

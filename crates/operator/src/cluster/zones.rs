@@ -20,10 +20,10 @@ use crate::{
         conditions::Verdict,
         hub::{Alarm, Hub},
         ledger::Entry,
-        records::{PlaceState, RecordEntry},
+        records::RecordEntry,
         status,
         write::{Writing, is_newer},
-        zone_entry::ZoneEntry,
+        zone_entry::{Wisher, ZoneEntry},
     },
     declare::{self, zone_key},
 };
@@ -77,6 +77,10 @@ impl Hub {
     pub fn lose_zone(&mut self, key: &ZoneKey) {
         let Some(entry) = self.zones.remove(key) else { return };
         self.index.remove(key);
+        if let Some(reading) = &entry.reading {
+            self.leave_reading(key, reading);
+        }
+        self.forget_zone_of_sources(key);
         self.agenda.cancel(&Alarm::Scan(key.clone()));
         if let (Some(builtin), Some(zone)) = (self.builtin_of(entry.provider.as_deref()), &entry.zone) {
             builtin.retract(&zone.domain);
@@ -124,6 +128,8 @@ impl Hub {
                     Ok(zone) => {
                         entry.zone = Some(zone.clone());
                         entry.trouble = None;
+                        let reading = declare::reading(&object).ok().flatten();
+                        self.read_sources(key, reading.filter(|_| is_ours));
                         self.index_zone(zone);
                         self.open_zone(key);
                     }
@@ -154,6 +160,7 @@ impl Hub {
         }
         self.index.insert(zone.clone());
         self.reconsider_records(&zone);
+        self.place_sources(&zone.domain);
     }
 
     /// Takes a zone away from those that wishes can go to.
@@ -161,6 +168,7 @@ impl Hub {
         if let Some(zone) = self.index.get(key).cloned() {
             self.index.remove(key);
             self.reconsider_records(&zone);
+            self.place_sources(&zone.domain);
         }
     }
 
@@ -199,7 +207,7 @@ impl Hub {
     /// Tells everybody who wishes something of a zone why it can't be had now.
     pub fn tell_wishers(&mut self, key: &ZoneKey, verdict: &Verdict, names: Option<&BTreeSet<Name>>) {
         let Some(entry) = self.zones.get(key) else { return };
-        let mut wishers: BTreeSet<Key> = BTreeSet::new();
+        let mut wishers: BTreeSet<Wisher> = BTreeSet::new();
         for (name, objects) in &entry.wishes {
             if names.is_none_or(|names| names.contains(name)) {
                 wishers.extend(objects.keys().cloned());
@@ -207,16 +215,7 @@ impl Hub {
         }
         let leavers: Vec<(Name, Key)> = entry.departing.iter().cloned().collect();
         for wisher in wishers {
-            if let Some(record) = self.records.get_mut(&wisher) {
-                let records = record
-                    .states
-                    .get(key)
-                    .map(|state| state.records.clone())
-                    .unwrap_or_else(|| status::records_before(&record.object, key));
-                let state = PlaceState { verdict: verdict.clone(), records, drift: None };
-                record.states.insert(key.clone(), state);
-            }
-            self.report_record(&wisher);
+            self.note_trouble(key, &wisher, verdict);
         }
         for (name, leaver) in leavers {
             self.note_left(key, name, &leaver, verdict.clone());

@@ -4,7 +4,7 @@ mod provider;
 mod zone;
 
 pub use provider::{Backend, Credentials, ProviderSettings, provider_settings};
-pub use zone::{authority, rules, zone, zone_key, zone_settings};
+pub use zone::{authority, reading, rules, zone, zone_key, zone_settings};
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector as ApiSelector;
 use zonekeeper_api::{NamespaceSelection, NamespacesFrom};

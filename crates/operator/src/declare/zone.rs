@@ -17,7 +17,7 @@ use zonekeeper_kernel::{
 };
 use zonekeeper_providers::builtin::Authority;
 
-use zonekeeper_sources::adoption;
+use zonekeeper_sources::{Reading, adoption};
 
 use crate::{
     declare::{BadField, ProviderSettings, label_selector, namespaces, patterns},
@@ -60,9 +60,15 @@ pub fn zone(object: &DNSZone, provider: &str) -> Result<Zone, BadField> {
         names: name_limits(object)?,
         grants,
         records_from: spec.records_from.iter().map(|from| label_selector(&from.selector)).collect(),
+        sources: reading(object)?.map(|reading| reading.key().clone()),
         default_ttl: spec.defaults.ttl.map(Ttl),
         default_proxied: spec.defaults.cloudflare.proxied,
     })
+}
+
+/// How the zone reads source objects, where it does.
+pub fn reading(object: &DNSZone) -> Result<Option<Reading>, BadField> {
+    object.spec.sources.as_ref().map(Reading::parse).transpose()
 }
 
 /// How far the zone's worker may go.

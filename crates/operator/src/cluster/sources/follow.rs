@@ -1,0 +1,173 @@
+//! One watch per kind of source object, begun when a zone reads the kind or an object looks at it.
+
+use std::{collections::BTreeSet, time::Duration};
+
+use futures::{StreamExt, pin_mut};
+use k8s_openapi::api::core::v1::ObjectReference;
+use kube::{
+    Api, Client, Resource, ResourceExt,
+    api::{ApiResource, DynamicObject},
+    core::GroupVersionKind,
+    runtime::watcher::{self, Event, watcher},
+};
+use tokio::{sync::mpsc::UnboundedSender, task::AbortHandle};
+use zonekeeper_sources::object::{Keep, Kind, Object, ObjectRef};
+
+use crate::cluster::{Key, Message, sources::kinds};
+
+/// How long until a kind that is not there is looked for again.
+const MISSING: Duration = Duration::from_secs(5);
+const FORBIDDEN: Duration = Duration::from_secs(5);
+const FIRST_RETRY: Duration = Duration::from_millis(500);
+const LONGEST_RETRY: Duration = Duration::from_secs(30);
+
+/// What a watch of a source kind saw.
+pub enum News {
+    /// It is there, like this.
+    Applied(Box<Object>),
+    /// It is there, and can't be read.
+    Unreadable(ObjectRef, Box<ObjectReference>, String),
+    /// Its deletion was seen.
+    Gone(ObjectRef),
+    /// A list is complete: these are there, and no others.
+    Listed(Kind, BTreeSet<Key>),
+    /// The watch itself has come so far.
+    Standing(Kind, Standing),
+}
+
+/// How far the watch of a kind is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Standing {
+    /// It was not listed yet.
+    Starting,
+    /// It is followed, as this resource.
+    Following(ApiResource),
+    /// The server does not have it.
+    Missing,
+    /// We may not read it.
+    Forbidden,
+    /// The server does not answer.
+    Failing,
+}
+
+/// Follows a kind until it is aborted; what it sees arrives at the hub.
+pub fn follow(client: Client, hub: UnboundedSender<Message>, kind: Kind, keep: Keep) -> AbortHandle {
+    let follower = Follower { client, hub, kind, keep };
+    tokio::spawn(async move { follower.run().await }).abort_handle()
+}
+
+struct Follower {
+    client: Client,
+    hub: UnboundedSender<Message>,
+    kind: Kind,
+    keep: Keep,
+}
+
+// === impl Follower ===
+
+impl Follower {
+    async fn run(self) {
+        let mut wait = FIRST_RETRY;
+        loop {
+            match kinds::find(&self.client, self.kind).await {
+                Ok(Some(resource)) => {
+                    wait = FIRST_RETRY;
+                    self.watch(resource).await;
+                }
+                Ok(None) => {
+                    self.tell(News::Standing(self.kind, Standing::Missing));
+                    tokio::time::sleep(MISSING).await;
+                }
+                Err(error) => {
+                    tracing::warn!(kind = self.kind.as_str(), %error, "a kind can't be looked for");
+                    self.tell(News::Standing(self.kind, Standing::Failing));
+                    tokio::time::sleep(wait).await;
+                    wait = (wait * 2).min(LONGEST_RETRY);
+                }
+            }
+        }
+    }
+
+    /// Watches until the kind is not there any more.
+    async fn watch(&self, resource: ApiResource) {
+        let api: Api<DynamicObject> = Api::all_with(self.client.clone(), &resource);
+        let stream = watcher(api, watcher::Config::default());
+        pin_mut!(stream);
+        let (mut listed, mut wait) = (BTreeSet::new(), FIRST_RETRY);
+        while let Some(event) = stream.next().await {
+            match event {
+                Ok(Event::Init) => listed.clear(),
+                Ok(Event::InitApply(object)) => {
+                    listed.insert((object.namespace().unwrap_or_default(), object.name_any()));
+                    self.tell(self.read(object));
+                }
+                Ok(Event::InitDone) => {
+                    wait = FIRST_RETRY;
+                    self.tell(News::Listed(self.kind, std::mem::take(&mut listed)));
+                    self.tell(News::Standing(self.kind, Standing::Following(resource.clone())));
+                }
+                Ok(Event::Apply(object)) => self.tell(self.read(object)),
+                Ok(Event::Delete(object)) => self.tell(News::Gone(self.reference(&object))),
+                Err(error) => {
+                    let (standing, pause) = match code(&error) {
+                        Some(404) => {
+                            self.tell(News::Standing(self.kind, Standing::Missing));
+                            tokio::time::sleep(MISSING).await;
+                            return;
+                        }
+                        Some(403) => (Standing::Forbidden, FORBIDDEN),
+                        _ => (Standing::Failing, wait),
+                    };
+                    tracing::warn!(kind = self.kind.as_str(), %error, "the watch is begun again");
+                    self.tell(News::Standing(self.kind, standing));
+                    tokio::time::sleep(pause).await;
+                    wait = (wait * 2).min(LONGEST_RETRY);
+                }
+            }
+        }
+    }
+
+    fn read(&self, mut object: DynamicObject) -> News {
+        object.metadata.managed_fields = None;
+        let reference = self.reference(&object);
+        let resource = kinds::reference(&reference, object.uid());
+        let read = serde_json::to_value(&object)
+            .map_err(|error| error.to_string())
+            .and_then(|json| Object::read(self.kind, json, self.keep).map_err(|error| error.to_string()));
+        match read {
+            Ok(object) => News::Applied(Box::new(object)),
+            Err(error) => News::Unreadable(reference, Box::new(resource), error),
+        }
+    }
+
+    fn reference(&self, object: &DynamicObject) -> ObjectRef {
+        let metadata = object.meta();
+        ObjectRef::new(
+            self.kind,
+            metadata.namespace.clone().unwrap_or_default(),
+            metadata.name.clone().unwrap_or_default(),
+        )
+    }
+
+    fn tell(&self, news: News) {
+        // The hub ends with the program.
+        let _ = self.hub.send(Message::Source(news));
+    }
+}
+
+/// The API's own code of an error.
+fn code(error: &watcher::Error) -> Option<u16> {
+    let (watcher::Error::InitialListFailed(kube::Error::Api(status))
+    | watcher::Error::WatchStartFailed(kube::Error::Api(status))
+    | watcher::Error::WatchFailed(kube::Error::Api(status))) = error
+    else {
+        return None;
+    };
+    Some(status.code)
+}
+
+/// A kind as the API server serves it.
+pub fn resource(row: &kinds::Row, version: &str) -> ApiResource {
+    let kind = GroupVersionKind::gvk(row.group, version, row.kind);
+    ApiResource::from_gvk_with_plural(&kind, row.plural)
+}

@@ -1,0 +1,337 @@
+//! Source objects in the hub: followed as zones read them, published, and told what became of it.
+
+pub mod follow;
+pub mod kinds;
+mod publishing;
+mod telling;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use tokio::task::AbortHandle;
+use zonekeeper_api::{Reason, SourceKind};
+use zonekeeper_kernel::{
+    name::Name,
+    rdata::RecordType,
+    resolve::Intent,
+    zone::{SourcesKey, ZoneKey},
+};
+use zonekeeper_sources::{
+    Complaint, Found, Look, Reading, World,
+    object::{Body, Keep, Kind, Meta, Object, ObjectRef},
+};
+
+use crate::cluster::{
+    Key,
+    conditions::Verdict,
+    hub::{Hub, NamespaceEntry},
+    sources::follow::{News, Standing, follow},
+};
+
+/// All that is known of source objects.
+#[derive(Default)]
+pub struct Sources {
+    pub world: World,
+    /// How zones read them, and which do.
+    readings: BTreeMap<SourcesKey, (Arc<Reading>, BTreeSet<ZoneKey>)>,
+    /// Those that ask for something.
+    pub entries: BTreeMap<ObjectRef, SourceEntry>,
+    /// Those that can't be read: what they hold stays.
+    pub unreadable: BTreeSet<ObjectRef>,
+    /// Who looked at what.
+    dependents: BTreeMap<Look, BTreeSet<ObjectRef>>,
+    watches: BTreeMap<Kind, Watch>,
+    /// Those that must be published anew.
+    stale: BTreeSet<ObjectRef>,
+}
+
+/// The watch of one kind.
+struct Watch {
+    standing: Standing,
+    keep: Keep,
+    task: AbortHandle,
+}
+
+/// A source object that asks for something.
+#[derive(Default)]
+pub struct SourceEntry {
+    /// What it wishes, and where that goes.
+    wishes: BTreeMap<Place, Arc<Intent>>,
+    /// All names that it asks for, wherever they go.
+    names: BTreeSet<Name>,
+    looks: BTreeSet<Look>,
+    /// What became of its wishes.
+    states: BTreeMap<Place, Verdict>,
+    /// Why a part of it goes nowhere, or has no values.
+    refused: Option<Verdict>,
+    complaints: Vec<Complaint>,
+    told: Option<Verdict>,
+    /// Whether something was written for it since this process began.
+    has_written: bool,
+}
+
+/// A set in a zone.
+pub type Place = (ZoneKey, Name, RecordType);
+
+// === impl Sources ===
+
+impl Sources {
+    /// How a kind is followed.
+    pub fn standing(&self, kind: Kind) -> &Standing {
+        self.watches.get(&kind).map_or(&Standing::Starting, |watch| &watch.standing)
+    }
+
+    /// The kinds that are followed now, as the server serves them.
+    pub fn followed(&self) -> impl Iterator<Item = (Kind, &kube::api::ApiResource)> {
+        self.watches.iter().filter_map(|(kind, watch)| match &watch.standing {
+            Standing::Following(resource) => Some((*kind, resource)),
+            Standing::Starting | Standing::Missing | Standing::Forbidden | Standing::Failing => None,
+        })
+    }
+
+    /// Whether every kind that some zone reads is followed.
+    pub fn is_followed_completely(&self) -> bool {
+        let mut kinds = self.readings.values().flat_map(|(reading, _)| Self::kinds_of(reading));
+        kinds.all(|kind| matches!(self.standing(kind), Standing::Following(_)))
+    }
+
+    /// All source objects that were seen.
+    pub fn seen(&self) -> impl Iterator<Item = &Arc<Object>> {
+        SourceKind::all().iter().flat_map(|kind| self.world.seen(Kind::Source(*kind)))
+    }
+
+    fn kinds_of(reading: &Reading) -> impl Iterator<Item = Kind> {
+        reading.kinds().iter().map(|kind| Kind::Source(*kind))
+    }
+
+    /// Whether a reading must wait: what it reads was not listed yet.
+    pub fn is_starting(&self, reading: &Reading) -> bool {
+        Self::kinds_of(reading).any(|kind| *self.standing(kind) == Standing::Starting)
+    }
+
+    /// Why a part of a reading does not work.
+    pub fn trouble(&self, reading: &Reading) -> Option<Verdict> {
+        let forbidden: Vec<String> = Self::kinds_of(reading)
+            .filter(|kind| *self.standing(*kind) == Standing::Forbidden)
+            .map(|kind| {
+                let row = kinds::row(kind);
+                let group = if row.group.is_empty() { "" } else { "." };
+                format!("{}{group}{}", row.plural, row.group)
+            })
+            .collect();
+        (!forbidden.is_empty()).then(|| {
+            let message = format!(
+                "spec.sources.kinds: {} may not be read; allow get, list and watch to the operator's ServiceAccount, or remove the kind; what is published from it stays",
+                forbidden.join(", ")
+            );
+            Verdict::new(Reason::SourceForbidden, message)
+        })
+    }
+
+    fn mark_dependents(&mut self, looks: &[Look]) {
+        for look in looks {
+            self.stale.extend(self.dependents.get(look).into_iter().flatten().cloned());
+        }
+    }
+}
+
+// === impl Hub ===
+
+impl Hub {
+    /// A zone reads source objects in this way from now on, or does not.
+    pub fn read_sources(&mut self, key: &ZoneKey, reading: Option<Reading>) {
+        let Some(entry) = self.zones.get_mut(key) else { return };
+        if entry.reading.as_deref() == reading.as_ref() {
+            return;
+        }
+        if let Some(before) = entry.reading.take() {
+            self.leave_reading(key, &before);
+        }
+        let Some(reading) = reading else { return };
+        let shared = self.sources.readings.entry(reading.key().clone());
+        let (shared, zones) = shared.or_insert_with(|| (Arc::new(reading), BTreeSet::new()));
+        let is_new = zones.is_empty();
+        zones.insert(key.clone());
+        let shared = shared.clone();
+        if let Some(entry) = self.zones.get_mut(key) {
+            entry.reading = Some(shared.clone());
+        }
+        if is_new {
+            for kind in Sources::kinds_of(&shared) {
+                self.follow_kind(kind);
+                self.stale_of_kind(kind);
+            }
+        }
+        self.tell_reading(key);
+    }
+
+    /// A zone does not read in this way any more.
+    pub fn leave_reading(&mut self, key: &ZoneKey, reading: &Reading) {
+        let Some((_, zones)) = self.sources.readings.get_mut(reading.key()) else { return };
+        zones.remove(key);
+        if zones.is_empty() {
+            self.sources.readings.remove(reading.key());
+            Sources::kinds_of(reading).for_each(|kind| self.stale_of_kind(kind));
+        }
+    }
+
+    fn stale_of_kind(&mut self, kind: Kind) {
+        let seen = self.sources.world.seen(kind).map(|object| object.reference());
+        self.sources.stale.extend(seen);
+    }
+
+    /// Follows a kind, as closely as anybody reads it.
+    fn follow_kind(&mut self, kind: Kind) {
+        if kind == Kind::Namespace {
+            return;
+        }
+        let needs_whole = self.sources.readings.values().any(|(reading, _)| {
+            reading.keep() == Keep::Whole && Sources::kinds_of(reading).any(|other| other == kind)
+        });
+        let keep = if needs_whole { Keep::Whole } else { Keep::Narrow };
+        if let Some(watch) = self.sources.watches.get(&kind) {
+            if watch.keep == keep || watch.keep == Keep::Whole {
+                return;
+            }
+            watch.task.abort();
+        }
+        let task = follow(self.client.clone(), self.hub.clone(), kind, keep);
+        let watch = Watch { standing: Standing::Starting, keep, task };
+        self.sources.watches.insert(kind, watch);
+    }
+
+    /// A watch of a source kind saw something.
+    pub fn hear(&mut self, news: News) {
+        match news {
+            News::Applied(object) => self.see_source(*object),
+            News::Unreadable(reference, named, error) => {
+                tracing::warn!(object = %reference, error, "a source object can't be read");
+                if self.sources.unreadable.insert(reference) {
+                    let verdict = Verdict::new(Reason::InvalidValue, format!("can't be read: {error}"));
+                    self.teller.tell(*named, &verdict);
+                }
+            }
+            News::Gone(reference) => self.lose_source(&reference, true),
+            News::Listed(kind, listed) => {
+                let seen = self.sources.world.seen(kind).map(|object| object.reference());
+                let is_listed =
+                    |object: &ObjectRef| listed.contains(&(object.namespace.clone(), object.name.clone()));
+                let gone: Vec<ObjectRef> = seen.filter(|object| !is_listed(object)).collect();
+                gone.iter().for_each(|object| self.lose_source(object, false));
+                self.sources.world.synced(kind);
+            }
+            News::Standing(kind, standing) => self.kind_stands(kind, standing),
+        }
+    }
+
+    fn kind_stands(&mut self, kind: Kind, standing: Standing) {
+        let is_followed = matches!(standing, Standing::Following(_));
+        let Some(watch) = self.sources.watches.get_mut(&kind) else { return };
+        if std::mem::replace(&mut watch.standing, standing) == watch.standing {
+            return;
+        }
+        if is_followed {
+            // Whoever looked before there was an answer looks again.
+            let looking: Vec<Look> =
+                self.sources.dependents.keys().filter(|look| look.kind() == Some(kind)).cloned().collect();
+            self.sources.mark_dependents(&looking);
+        } else {
+            // What was seen stays as it is; absence says nothing from now on.
+            self.sources.world.unsynced(kind);
+        }
+        let readers = self.sources.readings.values();
+        let concerned = readers.filter(|(reading, _)| Sources::kinds_of(reading).any(|other| other == kind));
+        let zones: BTreeSet<ZoneKey> = concerned.flat_map(|(_, zones)| zones.iter().cloned()).collect();
+        for zone in zones {
+            self.tell_reading(&zone);
+            self.wake.insert(zone);
+        }
+    }
+
+    /// Says of a zone whether all that it reads can be read.
+    fn tell_reading(&mut self, key: &ZoneKey) {
+        let Some(entry) = self.zones.get_mut(key) else { return };
+        let trouble = entry.reading.as_ref().and_then(|reading| self.sources.trouble(reading));
+        if std::mem::replace(&mut entry.source_trouble, trouble) != entry.source_trouble {
+            self.report_zone(key);
+        }
+    }
+
+    fn see_source(&mut self, object: Object) {
+        let reference = object.reference();
+        let mut concerns = object.concerns();
+        if let Found::Here(before) = self.sources.world.get(&reference) {
+            if *before == object {
+                return;
+            }
+            concerns.extend(before.concerns());
+        }
+        self.sources.unreadable.remove(&reference);
+        self.sources.world.insert(Arc::new(object));
+        self.sources.mark_dependents(&concerns);
+        self.sources.stale.insert(reference);
+    }
+
+    /// A source object is not there any more: what it may have left is found, and confirmed, by its zones.
+    fn lose_source(&mut self, reference: &ObjectRef, was_seen: bool) {
+        if let Found::Here(object) = self.sources.world.get(reference) {
+            let concerns = object.concerns();
+            self.sources.mark_dependents(&concerns);
+        }
+        self.sources.unreadable.remove(reference);
+        match was_seen {
+            true => self.sources.world.remove(reference),
+            false => self.sources.world.lose(reference),
+        }
+        self.sources.stale.insert(reference.clone());
+    }
+
+    /// A Namespace as sources see it.
+    pub fn see_source_namespace(&mut self, name: &str, entry: Option<&NamespaceEntry>) {
+        let reference = ObjectRef::new(Kind::Namespace, "", name);
+        match entry {
+            Some(entry) => {
+                let meta = Meta {
+                    name: name.to_owned(),
+                    labels: (*entry.labels).clone(),
+                    deletion_timestamp: entry.is_terminating.then(|| "set".to_owned()),
+                    ..Meta::default()
+                };
+                self.see_source(Object { kind: Kind::Namespace, meta, body: Body::Namespace, whole: None });
+            }
+            None => self.lose_source(&reference, true),
+        }
+        let of_namespace = self.sources.entries.keys().filter(|object| object.namespace == name);
+        let of_namespace: Vec<ObjectRef> = of_namespace.cloned().collect();
+        self.sources.stale.extend(of_namespace);
+    }
+
+    /// An AddressSource says something else.
+    pub fn address_changed(&mut self, key: &Key) {
+        self.sources.mark_dependents(&[Look::AddressSource(key.0.clone(), key.1.clone())]);
+    }
+
+    /// A zone can be wished for, or not any more: whoever asks for a name there is placed anew.
+    pub fn place_sources(&mut self, domain: &Name) {
+        let concerned = self.sources.entries.iter().filter(|(_, entry)| {
+            entry.names.iter().any(|name| name.is_within(domain))
+                || entry.wishes.values().any(|intent| intent.zone_refs.is_some())
+        });
+        let concerned: Vec<ObjectRef> = concerned.map(|(reference, _)| reference.clone()).collect();
+        self.sources.stale.extend(concerned);
+    }
+
+    /// A DNSZone is gone, and with it all that was wished there.
+    pub fn forget_zone_of_sources(&mut self, key: &ZoneKey) {
+        for (reference, entry) in &mut self.sources.entries {
+            let had = entry.wishes.len();
+            entry.wishes.retain(|(zone, _, _), _| zone != key);
+            entry.states.retain(|(zone, _, _), _| zone != key);
+            if entry.wishes.len() < had {
+                self.sources.stale.insert(reference.clone());
+            }
+        }
+    }
+}

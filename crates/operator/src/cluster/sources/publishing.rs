@@ -1,0 +1,163 @@
+//! What source objects ask for becomes wishes of zones.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use zonekeeper_api::Reason;
+use zonekeeper_kernel::{
+    resolve::{Intent, choose},
+    zone::{Labels, ZoneKey},
+};
+use zonekeeper_sources::{
+    Complaint, Found, Look, Published, Reading, Surroundings,
+    object::{Kind, ObjectRef},
+    publish,
+};
+
+use crate::cluster::{
+    conditions::Verdict,
+    hub::Hub,
+    job::reason,
+    sources::{Place, SourceEntry},
+    zone_entry::Wisher,
+};
+
+/// What an object asks for, put where it goes.
+#[derive(Default)]
+struct Placed {
+    wishes: BTreeMap<Place, Arc<Intent>>,
+    names: BTreeSet<zonekeeper_kernel::name::Name>,
+    looks: BTreeSet<Look>,
+    refused: Option<Verdict>,
+    complaints: Vec<Complaint>,
+}
+
+// === impl Hub ===
+
+impl Hub {
+    /// Publishes anew what something has changed for.
+    pub fn publish_stale(&mut self) {
+        if !self.is_synced() {
+            return;
+        }
+        // Whoever looks at a kind for the first time is published again when that was listed.
+        for reference in std::mem::take(&mut self.sources.stale) {
+            self.publish_object(&reference);
+        }
+    }
+
+    fn publish_object(&mut self, reference: &ObjectRef) {
+        if !matches!(reference.kind, Kind::Source(_)) {
+            return;
+        }
+        let placed = self.place_source(reference);
+        let before = self.sources.entries.remove(reference).unwrap_or_default();
+        for look in before.looks.difference(&placed.looks) {
+            if let Some(looking) = self.sources.dependents.get_mut(look) {
+                looking.remove(reference);
+                if looking.is_empty() {
+                    self.sources.dependents.remove(look);
+                }
+            }
+        }
+        let new: Vec<Look> = placed.looks.difference(&before.looks).cloned().collect();
+        for look in new {
+            if let Some(kind) = look.kind() {
+                self.follow_kind(kind);
+            }
+            self.sources.dependents.entry(look).or_default().insert(reference.clone());
+        }
+        for place in before.wishes.keys().filter(|place| !placed.wishes.contains_key(*place)) {
+            self.unwish(&place.0, &place.1, &Wisher::Source(reference.clone(), place.2));
+        }
+        let mut states = before.states;
+        states.retain(|place, _| placed.wishes.get(place) == before.wishes.get(place));
+        let changed: Vec<(Place, Arc<Intent>)> = placed
+            .wishes
+            .iter()
+            .filter(|(place, intent)| before.wishes.get(*place) != Some(*intent))
+            .map(|(place, intent)| (place.clone(), intent.clone()))
+            .collect();
+        if !placed.wishes.is_empty()
+            || !placed.complaints.is_empty()
+            || !placed.looks.is_empty()
+            || !placed.names.is_empty()
+        {
+            let entry = SourceEntry {
+                wishes: placed.wishes,
+                names: placed.names,
+                looks: placed.looks,
+                states,
+                refused: placed.refused,
+                complaints: before.complaints,
+                told: before.told,
+                has_written: before.has_written,
+            };
+            self.sources.entries.insert(reference.clone(), entry);
+        }
+        for ((zone, name, rtype), intent) in changed {
+            self.wish(&zone, name, &Wisher::Source(reference.clone(), rtype), intent);
+        }
+        self.complain(reference, placed.complaints);
+        self.tell_source(reference);
+    }
+
+    fn place_source(&self, reference: &ObjectRef) -> Placed {
+        let mut placed = Placed::default();
+        let readings: Vec<Arc<Reading>> =
+            self.sources.readings.values().map(|(reading, _)| reading.clone()).collect();
+        for published in readings.iter().filter_map(|reading| self.published(reference, reading)) {
+            placed.looks.extend(published.looked_at);
+            placed.complaints.extend(published.complaints);
+            if let Some((word, message)) = published.unclear {
+                placed.refused.get_or_insert_with(|| in_words(word, message));
+            }
+            for asked in published.asked {
+                if let zonekeeper_kernel::resolve::WantedName::Absolute(name) = &asked.intent.name {
+                    placed.names.insert(name.clone());
+                }
+                let (candidates, rejections) = choose(&asked.intent, &self.index);
+                let is_ours = |zone: &ZoneKey| self.zones.get(zone).is_some_and(|entry| entry.is_ours);
+                let intent = Arc::new(asked.intent.clone());
+                let mut is_placed = false;
+                for candidate in candidates.into_iter().filter(|found| is_ours(&found.zone.key)) {
+                    is_placed = true;
+                    let place = (candidate.zone.key.clone(), candidate.name, intent.rtype);
+                    placed.wishes.insert(place, intent.clone());
+                }
+                if let (true, Some((word, message))) = (is_placed, asked.unknown) {
+                    placed.refused.get_or_insert_with(|| in_words(word, message));
+                }
+                // A name that none of our zones has is somebody else's business.
+                let is_news = |found: &&zonekeeper_kernel::reason::Rejection| {
+                    matches!(reason(found), Reason::AmbiguousZone | Reason::RefNotFound)
+                };
+                if let Some(rejection) = rejections.iter().find(is_news) {
+                    let verdict = Verdict::new(reason(rejection), rejection.message.clone());
+                    placed.refused.get_or_insert(verdict);
+                }
+            }
+        }
+        placed
+    }
+
+    /// What an object asks for as a reading has it; none where it is not there.
+    pub fn published(&self, reference: &ObjectRef, reading: &Reading) -> Option<Published> {
+        let Kind::Source(kind) = reference.kind else { return None };
+        if !reading.kinds().contains(&kind) {
+            return None;
+        }
+        let Found::Here(object) = self.sources.world.get(reference) else { return None };
+        let none = Arc::new(Labels::new());
+        let labels = self.namespaces.get(&reference.namespace).map_or(&none, |namespace| &namespace.labels);
+        let addresses = self.addresses_in(&reference.namespace);
+        let surroundings = Surroundings { namespace_labels: labels, addresses: &addresses };
+        Some(publish(object, reading, &self.sources.world, &surroundings))
+    }
+}
+
+fn in_words(word: zonekeeper_kernel::reason::Reason, message: String) -> Verdict {
+    Verdict::new(word.as_str().parse().unwrap_or(Reason::TargetsUnknown), message)
+}

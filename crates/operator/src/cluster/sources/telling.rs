@@ -1,0 +1,143 @@
+//! Events on source objects: one per change of their state, each told once.
+
+use kube::{
+    Api,
+    api::{DynamicObject, Patch, PatchParams},
+};
+use serde_json::json;
+use zonekeeper_api::{Reason, SourceKind};
+use zonekeeper_kernel::zone::ZoneKey;
+use zonekeeper_sources::{
+    Complaint, Found,
+    object::{Kind, ObjectRef},
+};
+
+use crate::cluster::{
+    conditions::{Transitions, Verdict, conditions},
+    hub::Hub,
+    job::{Drifted, WishState},
+    sources::{SourceEntry, follow::Standing, kinds},
+    write::MANAGER,
+};
+
+/// How many names one Event spells out.
+const MOST_NAMES: usize = 10;
+
+// === impl SourceEntry ===
+
+impl SourceEntry {
+    /// What is to be said of the whole object; nothing while a part is not known.
+    fn verdict(&self) -> Option<Verdict> {
+        let bad = self
+            .states
+            .values()
+            .find(|verdict| !verdict.is_ready() && verdict.reason != Reason::TargetsUnknown);
+        if let Some(verdict) = bad.or(self.refused.as_ref()) {
+            return Some(verdict.clone());
+        }
+        if self.wishes.is_empty() || self.wishes.keys().any(|place| !self.states.contains_key(place)) {
+            return None;
+        }
+        if let Some(verdict) = self.states.values().find(|verdict| !verdict.is_ready()) {
+            return Some(verdict.clone());
+        }
+        let mut names: Vec<String> =
+            self.wishes.keys().map(|(_, name, rtype)| format!("{name} {rtype}")).collect();
+        names.dedup();
+        let more = names.len().saturating_sub(MOST_NAMES);
+        names.truncate(MOST_NAMES);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        Some(Verdict::new(Reason::Programmed, format!("published: {}{more}", names.join(", "))))
+    }
+}
+
+// === impl Hub ===
+
+impl Hub {
+    /// Takes over what a pass says of a source object's wish.
+    pub fn note_source(&mut self, zone: &ZoneKey, state: WishState) {
+        let Some(reference) = kinds::source_of(&state.holder) else { return };
+        let place = (zone.clone(), state.name, state.rtype);
+        let Some(entry) = self.sources.entries.get_mut(&reference) else { return };
+        // The wish may have changed while the pass was under way.
+        if !entry.wishes.contains_key(&place) {
+            return;
+        }
+        entry.has_written |= state.has_written;
+        entry.states.insert(place, state.verdict);
+        if let Some(Drifted::Reverted(message)) = &state.drift {
+            let named = kinds::reference(&reference, self.uid_of(&reference));
+            self.teller.say(named, Reason::DriftReverted, message, true);
+        }
+        self.tell_source(&reference);
+    }
+
+    /// Notes why a source object's wish can't be had now.
+    pub fn note_source_trouble(&mut self, reference: &ObjectRef, zone: &ZoneKey, verdict: &Verdict) {
+        let Some(entry) = self.sources.entries.get_mut(reference) else { return };
+        let places: Vec<_> = entry.wishes.keys().filter(|(other, _, _)| other == zone).cloned().collect();
+        for place in places {
+            entry.states.insert(place, verdict.clone());
+        }
+        self.tell_source(reference);
+    }
+
+    /// Tells what is new of a source object.
+    pub(super) fn tell_source(&mut self, reference: &ObjectRef) {
+        let uid = self.uid_of(reference);
+        let Some(entry) = self.sources.entries.get_mut(reference) else { return };
+        let Some(verdict) = entry.verdict() else { return };
+        if entry.told.as_ref() == Some(&verdict) {
+            return;
+        }
+        // After a restart nothing is news that was so before.
+        let is_news = entry.told.is_some() || entry.has_written || !verdict.is_ready();
+        entry.told = Some(verdict.clone());
+        if is_news && verdict.reason != Reason::Pending {
+            self.teller.tell(kinds::reference(reference, uid), &verdict);
+        }
+        if reference.kind == Kind::Source(SourceKind::DnsEndpoint) {
+            self.write_endpoint_status(reference, &verdict);
+        }
+    }
+
+    /// A DNSEndpoint is an object of somebody's own, and has a status to say it in.
+    fn write_endpoint_status(&self, reference: &ObjectRef, verdict: &Verdict) {
+        let Found::Here(object) = self.sources.world.get(reference) else { return };
+        let Standing::Following(resource) = self.sources.standing(reference.kind) else { return };
+        let generation = Some(object.meta.generation);
+        let shown = verdict.common().into_iter().chain(verdict.progress());
+        let conditions = conditions(&Transitions::default(), generation, shown);
+        let status = json!({ "status": { "observedGeneration": generation, "conditions": conditions } });
+        let api: Api<DynamicObject> =
+            Api::namespaced_with(self.client.clone(), &reference.namespace, resource);
+        let name = reference.name.clone();
+        tokio::spawn(async move {
+            let parameters = PatchParams { field_manager: Some(MANAGER.into()), ..PatchParams::default() };
+            if let Err(error) = api.patch_status(&name, &parameters, &Patch::Merge(&status)).await {
+                tracing::debug!(%error, name, "the status of a DNSEndpoint was not taken");
+            }
+        });
+    }
+
+    /// Tells what is wrong with a source object, if that is new.
+    pub(super) fn complain(&mut self, reference: &ObjectRef, mut complaints: Vec<Complaint>) {
+        complaints.sort();
+        complaints.dedup();
+        let uid = self.uid_of(reference);
+        let Some(entry) = self.sources.entries.get_mut(reference) else { return };
+        let before = std::mem::replace(&mut entry.complaints, complaints.clone());
+        for complaint in complaints.iter().filter(|complaint| !before.contains(complaint)) {
+            let reason = complaint.reason.as_str().parse().unwrap_or(Reason::InvalidValue);
+            let message = format!("{}: {}", complaint.field, complaint.message);
+            self.teller.say(kinds::reference(reference, uid.clone()), reason, &message, false);
+        }
+    }
+
+    fn uid_of(&self, reference: &ObjectRef) -> Option<String> {
+        match self.sources.world.get(reference) {
+            Found::Here(object) => Some(object.meta.uid.clone()).filter(|uid| !uid.is_empty()),
+            Found::NotThere | Found::Deleted | Found::NotKnown => None,
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! Routes of the Gateway API, all kinds alike: hosts that they share with listeners, addresses of Gateways.
+
+use std::collections::BTreeMap;
+
+use zonekeeper_kernel::reason::Reason;
+
+use super::{
+    hostname::{intersection, normal},
+    listener::{NotKnown, takes},
+    parent::{Attached, attach, is_accepted_by, parents, refusal},
+};
+use crate::{
+    dialect::Setting,
+    object::gateway::{Listener, ParentRef, Route},
+    reader::{Host, Reader},
+    settings::Settings,
+    wish::{Targets, Wish},
+};
+
+const HOSTNAMES: &str = "spec.hostnames";
+
+/// What the parents of a route make of its hosts.
+#[derive(Default)]
+struct Served {
+    hosts: BTreeMap<String, Targets>,
+    /// Why some parent serves nothing now, though the route asks for it.
+    refused: Option<String>,
+    /// Why it can't be said what some parent serves.
+    unknown: Option<NotKnown>,
+}
+
+pub(super) fn wishes(reader: &mut Reader<'_>, route: &Route) -> Vec<Wish> {
+    let mut settings = reader.settings();
+    let hosts = hosts(reader, route);
+    let mut served = Served::default();
+    for parent in parents(reader, route) {
+        if let Err(why) = served.ask(reader, route, &parent, &hosts, &mut settings) {
+            served.unknown.get_or_insert(why);
+        }
+    }
+    // Only listeners can say which names a route means that has none of its own, or a wildcard.
+    let is_open = hosts.iter().any(|(host, _)| host.is_empty() || host.starts_with("*."));
+    let named = named(reader, hosts);
+    if let Some(why) = served.unknown.as_ref().or(served.refused.as_ref())
+        && is_open
+    {
+        reader.unclear.get_or_insert((Reason::TargetsUnknown, why.clone()));
+    }
+    let wish = |(host, targets): (String, Targets)| {
+        let field = named.get(&host).cloned().unwrap_or_else(|| HOSTNAMES.to_owned());
+        reader.wishes(vec![(host, field)], &targets, &settings)
+    };
+    served.targets(named.keys()).into_iter().flat_map(wish).collect()
+}
+
+// === impl Served ===
+
+impl Served {
+    /// Adds what one parent serves, and the settings that the route inherits from it.
+    fn ask(
+        &mut self,
+        reader: &mut Reader<'_>,
+        route: &Route,
+        parent: &ParentRef,
+        hosts: &[Host],
+        settings: &mut Settings,
+    ) -> Result<(), NotKnown> {
+        let (entry, attached) = match is_accepted_by(reader, route, parent) {
+            Some(entry) => (entry.clone(), attach(reader, &entry)?),
+            None => (parent.clone(), refusal(reader, parent)),
+        };
+        match attached {
+            Attached::Not => {}
+            Attached::Refused(why) => drop(self.refused.get_or_insert(why)),
+            Attached::To { listeners, namespace, targets, settings: inherited } => {
+                settings.inherit(&inherited);
+                let targets = reader.target_of(reader.object).unwrap_or(targets);
+                for listener in listeners {
+                    if takes(reader, listener, &namespace, &entry)? {
+                        self.serve(hosts, listener, &targets);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds the hosts that a listener shares with the route.
+    fn serve(&mut self, hosts: &[Host], listener: &Listener, targets: &Targets) {
+        for (host, _) in hosts {
+            let Some(host) = intersection(&listener.hostname, host) else { continue };
+            let targets = match self.hosts.remove(&host) {
+                Some(before) => before.and(targets.clone()),
+                None => targets.clone(),
+            };
+            self.hosts.insert(host, targets);
+        }
+    }
+
+    /// What each host resolves to; those that the route names are never lost for want of knowledge.
+    fn targets<'a>(self, named: impl Iterator<Item = &'a String>) -> BTreeMap<String, Targets> {
+        let mut hosts = self.hosts;
+        if let Some(why) = self.unknown.as_ref().or(self.refused.as_ref()) {
+            for host in named {
+                hosts.entry(host.clone()).or_insert_with(|| Targets::unknown(why));
+            }
+        }
+        if let Some(why) = &self.unknown {
+            hosts.values_mut().for_each(|targets| *targets = Targets::unknown(why));
+        }
+        hosts
+    }
+}
+
+/// The hosts that the route names itself, and where; one that is no host name is told.
+fn named(reader: &mut Reader<'_>, hosts: Vec<Host>) -> BTreeMap<String, String> {
+    let mut asked = BTreeMap::new();
+    for (host, field) in hosts {
+        match normal(&host) {
+            Some(host) if host.is_empty() => {}
+            Some(host) => drop(asked.insert(host, field)),
+            None => reader.misname(field, format!("{host:?} is not a host name")),
+        }
+    }
+    asked
+}
+
+/// The hosts that the spec of a route names.
+pub(super) fn defined_hosts(route: &Route) -> Vec<Host> {
+    route.spec.hostnames.iter().map(|host| (host.clone(), HOSTNAMES.to_owned())).collect()
+}
+
+/// The hosts of the route; an empty one stands for those of the listeners.
+fn hosts(reader: &mut Reader<'_>, route: &Route) -> Vec<Host> {
+    let source = reader.word(Setting::GatewayHostnameSource, &["defined-hosts-only", "annotation-only"]);
+    let annotated = reader.hosts(Setting::Hostname);
+    if source == Some("annotation-only") {
+        return annotated;
+    }
+    let defined = defined_hosts(route);
+    let is_open = defined.is_empty();
+    let mut hosts = reader.or_templated(defined);
+    if source != Some("defined-hosts-only") {
+        hosts.extend(annotated);
+        hosts.extend(is_open.then(|| (String::new(), HOSTNAMES.to_owned())));
+    }
+    hosts
+}

@@ -1,0 +1,15 @@
+//! The case catalogue of reference/external-dns.md, and cases of reference/cloudflare-operators.md, on the pure
+//! functions. A test that names a case and asserts another answer follows design.md, api.md or the issue.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod cloudflare_operator;
+mod dialects;
+mod gateway;
+mod ingress;
+mod others;
+mod properties;
+mod scene;
+mod service;
+mod templates;
+mod tenancy;
