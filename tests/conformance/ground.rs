@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use cloudflare_sim::{Knobs, Plan, knobs, knobs::RecordQuota};
+use dns_servers::Software;
 use serde_json::json;
 use zonekeeper::zone::Pass;
 use zonekeeper_kernel::{
@@ -13,7 +14,7 @@ use zonekeeper_kernel::{
 };
 use zonekeeper_providers::builtin::Builtin;
 use zonekeeper_tests::{
-    stage::{AtCloudflare, Marks, Stage, domain},
+    stage::{AtCloudflare, AtServer, Marks, Stage, domain},
     wish::{Wish, place},
 };
 
@@ -33,6 +34,8 @@ pub enum Host {
     Cloudflare(Plan),
     /// The same on the Enterprise plan, with what nobody has verified the other way round.
     CloudflareInDoubt,
+    /// A DNS server that takes updates.
+    Server(Software),
 }
 
 /// What a rung may ask of a place.
@@ -43,6 +46,8 @@ pub enum Need {
     Markers,
     CommentMarkers,
     TxtMarkers,
+    /// The zone's own name servers are nobody's yet.
+    BareApex,
 }
 
 /// A place that stands, with its zone.
@@ -50,7 +55,10 @@ pub struct Ground {
     pub place: Place,
     pub stage: Stage,
     at: Option<AtCloudflare>,
-    _server: Option<Builtin>,
+    _builtin: Option<Builtin>,
+    _server: Option<AtServer>,
+    /// What is there before anybody wishes for anything.
+    untouched: Vec<(Name, LiveRecord)>,
 }
 
 /// Runs a rung, unless the place declares that it lacks what the rung needs.
@@ -69,7 +77,7 @@ impl Ground {
             Host::MemoryCloudflare => Self::of(place, memory(Capabilities::cloudflare(60)).await),
             Host::Builtin => {
                 let (server, stage) = Stage::builtin().await;
-                Self { _server: Some(server), ..Self::of(place, stage) }
+                Self { _builtin: Some(server), ..Self::of(place, stage) }
             }
             Host::Cloudflare(_) | Host::CloudflareInDoubt => {
                 let (plan, knobs) = match place.host {
@@ -81,11 +89,18 @@ impl Ground {
                 let stage = at.stage(place.marks).await;
                 Self { at: Some(at), ..Self::of(place, stage) }
             }
+            Host::Server(software) => {
+                // The examples of MX records point to hosts in this zone that no rung declares.
+                let at = AtServer::with(software, |setup| setup.options = "check-integrity no;".into());
+                let stage = at.stage(place.marks).await;
+                let untouched = stage.listing().await;
+                Self { _server: Some(at), untouched, ..Self::of(place, stage) }
+            }
         }
     }
 
     fn of(place: Place, stage: Stage) -> Self {
-        Self { place, stage, at: None, _server: None }
+        Self { place, stage, at: None, _builtin: None, _server: None, untouched: Vec::new() }
     }
 
     /// The first need that the place declares not to meet.
@@ -93,10 +108,15 @@ impl Ground {
         let capabilities = self.stage.access.capabilities();
         let is_met = |need: &Need| match need {
             Need::Attributes => capabilities.attributes == AttributeSupport::Cloudflare,
-            Need::UnknownTypes => capabilities.types == TypeSupport::Every,
+            // PowerDNS 4.7 answers FORMERR to an update with one (2026-11).
+            Need::UnknownTypes => {
+                capabilities.types == TypeSupport::Every
+                    && self.place.host != Host::Server(Software::PowerDns)
+            }
             Need::Markers => self.place.marks != Marks::None,
             Need::CommentMarkers => self.place.marks == Marks::Comment,
             Need::TxtMarkers => self.place.marks == Marks::Txt,
+            Need::BareApex => self.untouched.is_empty(),
         };
         needs.iter().find(|need| !is_met(need)).copied()
     }
@@ -152,6 +172,11 @@ impl Ground {
         assert_eq!(found.len(), expected.len(), "{name} {rtype} has each value once");
     }
 
+    /// Whether a changed value is the same record as before; a DNS server has no identifiers that would tell.
+    pub fn has_identities(&self) -> bool {
+        !matches!(self.place.host, Host::Server(_))
+    }
+
     /// The records of one set.
     pub async fn set(&self, name: &str, rtype: RecordType) -> Vec<LiveRecord> {
         let name = place(name, &domain());
@@ -163,9 +188,9 @@ impl Ground {
             .collect()
     }
 
-    /// Nothing at all is left, markers included.
+    /// Nothing at all is left but what was there before, markers included.
     pub async fn is_empty(&self) {
-        assert_eq!(self.stage.listing().await, []);
+        assert_eq!(self.stage.listing().await, self.untouched);
     }
 
     /// Wishes for nothing, and nothing is left.

@@ -17,6 +17,7 @@ mod spelling;
 mod types;
 
 use cloudflare_sim::Plan;
+use dns_servers::Software;
 use ground::{Ground, Host, Need, Place, climb};
 use zonekeeper_tests::stage::Marks;
 
@@ -72,7 +73,7 @@ macro_rules! ladder {
             safety::many_deletes_are_held_and_released_by_their_hash [];
             safety::few_deletes_pass_in_a_large_zone [];
             safety::a_small_zone_may_lose_three_sets [];
-            safety::the_zones_own_ns_change_only_by_approval [];
+            safety::the_zones_own_ns_change_only_by_approval [BareApex];
             safety::an_outside_change_is_reverted [];
             safety::an_outside_delete_is_reverted [];
             safety::drift_is_only_reported_where_the_zone_says_so [];
@@ -119,6 +120,9 @@ ladder!(tests cloudflare_enterprise_comment = Host::Cloudflare(Plan::Enterprise)
 ladder!(tests cloudflare_enterprise_txt = Host::Cloudflare(Plan::Enterprise), Txt);
 ladder!(tests cloudflare_in_doubt_comment = Host::CloudflareInDoubt, Comment);
 ladder!(tests cloudflare_in_doubt_txt = Host::CloudflareInDoubt, Txt);
+ladder!(tests bind_txt = Host::Server(Software::Bind), Txt);
+ladder!(tests knot_txt = Host::Server(Software::Knot), Txt);
+ladder!(tests powerdns_txt = Host::Server(Software::PowerDns), Txt);
 
 const NEEDS_ATTRIBUTES: &[&str] = &[
     "proxied_has_an_automatic_ttl_whatever_was_asked",
@@ -151,11 +155,12 @@ const NEEDS_MARKERS: &[&str] = &[
     "an_owner_is_taken_over_by_name",
     "without_evidence_nothing_is_deleted",
 ];
+const NEEDS_BARE_APEX: &[&str] = &["the_zones_own_ns_change_only_by_approval"];
 const NEEDS_UNKNOWN_TYPES: &[&str] = &["an_unknown_type_travels_by_rfc_3597"];
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_skip_can_not_hide() {
-    let cases: [(Place, &[&[&str]]); 13] = [
+    let cases: [(Place, &[&[&str]]); 16] = [
         (memory_standard_comment::PLACE, &[NEEDS_ATTRIBUTES, NEEDS_TXT]),
         (memory_standard_txt::PLACE, &[NEEDS_ATTRIBUTES, NEEDS_COMMENTS]),
         (memory_standard_none::PLACE, &[NEEDS_ATTRIBUTES, NEEDS_MARKERS, NEEDS_COMMENTS, NEEDS_TXT]),
@@ -169,6 +174,9 @@ async fn a_skip_can_not_hide() {
         (cloudflare_enterprise_txt::PLACE, &[NEEDS_UNKNOWN_TYPES, NEEDS_COMMENTS]),
         (cloudflare_in_doubt_comment::PLACE, &[NEEDS_UNKNOWN_TYPES, NEEDS_TXT]),
         (cloudflare_in_doubt_txt::PLACE, &[NEEDS_UNKNOWN_TYPES, NEEDS_COMMENTS]),
+        (bind_txt::PLACE, &[NEEDS_ATTRIBUTES, NEEDS_COMMENTS, NEEDS_BARE_APEX]),
+        (knot_txt::PLACE, &[NEEDS_ATTRIBUTES, NEEDS_COMMENTS, NEEDS_BARE_APEX]),
+        (powerdns_txt::PLACE, &[NEEDS_ATTRIBUTES, NEEDS_COMMENTS, NEEDS_BARE_APEX, NEEDS_UNKNOWN_TYPES]),
     ];
     for (place, expected) in cases {
         let ground = Ground::at(place).await;

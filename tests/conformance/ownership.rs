@@ -87,7 +87,7 @@ pub async fn adoption_force_changes_in_place_and_claims(ground: &mut Ground) {
     ground.settle(&[www().adopting(Adoption::Force), api.adopting(Adoption::Force)]).await;
     ground.holds("www", "CNAME", ["target.example.net"]).await;
     ground.holds("api", "A", ["192.0.2.1"]).await;
-    assert_eq!(ids(ground).await, before);
+    assert!(ids(ground).await == before || !ground.has_identities(), "changed in place");
     ground.clear().await;
 }
 

@@ -14,7 +14,8 @@ pub async fn one_set_is_created_updated_and_deleted(ground: &mut Ground) {
     let id = ground.set("www", RecordType::A).await[0].id.clone();
     ground.settle(&[want("A", "www", ["192.0.2.2"])]).await;
     ground.holds("www", "A", ["192.0.2.2"]).await;
-    assert_eq!(ground.set("www", RecordType::A).await[0].id, id, "changed in place");
+    let after = ground.set("www", RecordType::A).await[0].id.clone();
+    assert!(after == id || !ground.has_identities(), "changed in place");
     ground.clear().await;
 }
 
@@ -74,7 +75,7 @@ pub async fn a_priority_changes_alone_and_in_place(ground: &mut Ground) {
     ground.holds("_sip._tcp", "SRV", ["20 5 5060 sip.example.net"]).await;
     ground.holds("_http._tcp", "URI", ["20 1 \"https://www.example.net/\""]).await;
     ground.holds("svc", "HTTPS", ["20 svc.example.net port=8443"]).await;
-    assert_eq!(ids(ground).await, before);
+    assert!(ids(ground).await == before || !ground.has_identities(), "changed in place");
     ground.clear().await;
 }
 

@@ -1,5 +1,6 @@
 //! Every record type of the kernel's table, and those that are not in it.
 
+use dns_servers::Software;
 use zonekeeper_kernel::rdata::{Rdata, RecordType, row};
 use zonekeeper_tests::wish::{Wish, want};
 
@@ -29,7 +30,7 @@ const OTHERS: &[(&str, &str)] = &[
         "DNSKEY",
         "256 3 13 mdsswUyr3DPW132mOi8V9xESWE8jTo0dxCjjnopKl+GqJxpVXckHAeF+KkxLbxILfDLUT0rAK9iUzy1L53eKGQ==",
     ),
-    ("NAPTR", "10 20 \"U\" \"E2U+sip\" \"!^.*$!sip:\\\\1@example.net!\" ."),
+    ("NAPTR", "10 20 \"U\" \"E2U+sip\" \"!^(.*)$!sip:\\\\1@example.net!\" ."),
     ("LOC", "33 51 35.900 S 151 12 40.123 W 123.45m 30.00m 2000.00m 5.00m"),
     ("URI", "20 2 \"ftp://ftp.example.net/public?a=b\""),
     ("PTR", "other.example.net"),
@@ -44,9 +45,14 @@ pub async fn every_type_is_created_read_back_updated_and_deleted(ground: &mut Gr
         RecordType::known().partition(|rtype| capabilities.supports(*rtype));
     let expected: &[RecordType] = match ground.place.host {
         Host::MemoryCloudflare | Host::Cloudflare(_) | Host::CloudflareInDoubt => &[RecordType::DNAME],
-        Host::MemoryStandard | Host::Builtin => &[],
+        Host::MemoryStandard | Host::Builtin | Host::Server(_) => &[],
     };
     assert_eq!(skipped, expected, "types that the place declares not to take");
+    // PowerDNS 4.7 says yes to a DNSKEY and ignores it (2026-11).
+    let is_ignored = |rtype: &RecordType| {
+        ground.place.host == Host::Server(Software::PowerDns) && *rtype == RecordType::DNSKEY
+    };
+    let supported: Vec<RecordType> = supported.into_iter().filter(|rtype| !is_ignored(rtype)).collect();
 
     let all = |value_of: fn(RecordType) -> &'static str| -> Vec<Wish> {
         let mut wishes: Vec<Wish> = supported

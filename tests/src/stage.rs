@@ -3,6 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use cloudflare_sim::{Config, Plan as SimPlan, Sim, TokenGrant};
+use dns_servers::{DnsServer, Setup, Software};
 use secrecy::SecretString;
 use serde_json::Value;
 use zonekeeper::zone::{NoLedger, Order, Pass, Settings, Waiting, ZoneWorker};
@@ -24,6 +25,7 @@ use zonekeeper_providers::{
         budget::{Budgets, Rate},
     },
     memory::Memory,
+    rfc2136::{self, Rfc2136, Rotation, Tsig},
 };
 
 use crate::wish::{Wish, desired, place};
@@ -56,6 +58,11 @@ pub struct AtCloudflare {
     pub zone: String,
     pub token: String,
     pub batch_limit: Option<usize>,
+}
+
+/// A DNS server with one zone, which takes updates.
+pub struct AtServer {
+    pub server: DnsServer,
 }
 
 /// The domain as a name.
@@ -117,6 +124,45 @@ impl AtCloudflare {
         }
         records.sort_by_key(Value::to_string);
         records
+    }
+}
+
+impl AtServer {
+    /// A zone with nothing but what every zone has.
+    pub fn start(software: Software) -> Self {
+        Self::with(software, |_| {})
+    }
+
+    /// The same on a server that is set up a little differently.
+    pub fn with(software: Software, change: impl FnOnce(&mut Setup)) -> Self {
+        let mut setup = Setup::new(software, DOMAIN);
+        change(&mut setup);
+        Self { server: DnsServer::start(setup).expect("the server starts") }
+    }
+
+    /// How to reach it with its first key.
+    pub fn settings(&self) -> rfc2136::Settings {
+        let update_key = Rotation { current: Some(tsig(self.server.key())), previous: None };
+        rfc2136::Settings { update_key, ..rfc2136::Settings::new([self.server.address()]) }
+    }
+
+    pub async fn stage(&self, marks: Marks) -> Stage {
+        Self::stage_of(self.settings(), marks).await
+    }
+
+    /// The zone, reached in another way.
+    pub async fn stage_of(settings: rfc2136::Settings, marks: Marks) -> Stage {
+        let provider = Rfc2136::new(settings).expect("valid settings");
+        Stage::new(provider.open(&domain(), None).await.expect("the zone exists"), marks)
+    }
+}
+
+/// A server's key as the provider takes it.
+pub fn tsig(key: &dns_servers::Key) -> Tsig {
+    Tsig {
+        name: key.name.clone(),
+        algorithm: key.algorithm.clone(),
+        secret: SecretString::from(key.secret.clone()),
     }
 }
 

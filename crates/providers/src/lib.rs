@@ -1,4 +1,4 @@
-//! Reads and writes zones at Cloudflare and in the built-in server, all through one trait.
+//! Reads and writes zones at Cloudflare, on RFC 2136 servers and in the built-in server, all through one trait.
 
 pub mod builtin;
 pub mod cloudflare;
@@ -6,6 +6,8 @@ pub mod error;
 pub mod fence;
 pub mod memory;
 pub mod meter;
+pub mod rfc2136;
+mod wire;
 
 use std::{collections::BTreeSet, fmt::Debug, sync::Arc};
 

@@ -12,6 +12,7 @@ use zonekeeper_providers::{
     Provider, ProviderError,
     builtin::Builtin,
     cloudflare::{self, Cloudflare},
+    rfc2136::{self, Rfc2136},
 };
 
 use crate::{
@@ -145,6 +146,11 @@ impl Hub {
                             (cloudflare.clone() as Arc<dyn Provider>, Some(cloudflare), None)
                         })
                     }
+                    Backend::Rfc2136(servers) => {
+                        let servers = rfc2136::Settings { fence, meter, ..servers.clone() };
+                        Rfc2136::new(servers)
+                            .map(|servers| (Arc::new(servers) as Arc<dyn Provider>, None, None))
+                    }
                     Backend::Builtin { listen, allow_transfer } => {
                         if let Some(old) = old_builtin {
                             old.shutdown().await;
@@ -272,6 +278,10 @@ fn references(object: &DNSProvider, own: &str) -> Vec<(Key, Use)> {
     if let Some(cloudflare) = &spec.cloudflare {
         let reference = &cloudflare.api_token_secret_ref;
         references.push((key(&reference.namespace, &reference.name), Use::Required));
+    }
+    if let Some(servers) = &spec.rfc2136 {
+        let keys = servers.tsig_secret_ref.iter().chain(&servers.transfer_tsig_secret_ref);
+        references.extend(keys.map(|reference| (key(&reference.namespace, &reference.name), Use::Required)));
     }
     if spec.builtin.is_none() {
         let reference = &spec.registry.marker_key_secret_ref;

@@ -159,8 +159,9 @@ impl Hub {
     fn allows_namespace(&self, provider: &DNSProvider, namespace: &str) -> bool {
         match &provider.spec.allowed_namespaces {
             None => {
-                let reference = provider.spec.cloudflare.as_ref().map(|it| &it.api_token_secret_ref);
-                let home = reference.and_then(|reference| reference.namespace.as_deref());
+                let token = provider.spec.cloudflare.as_ref().map(|it| &it.api_token_secret_ref.namespace);
+                let tsig = provider.spec.rfc2136.as_ref().and_then(|it| it.tsig_secret_ref.as_ref());
+                let home = token.or(tsig.map(|reference| &reference.namespace)).and_then(Option::as_deref);
                 namespace == home.unwrap_or(&self.namespace)
             }
             Some(allowed) => {

@@ -1,6 +1,7 @@
 //! Manifests in the kernel's terms: what they declare, or why they can't.
 
 mod provider;
+mod rfc2136;
 mod zone;
 
 pub use provider::{Backend, Credentials, ProviderSettings, provider_settings};

@@ -16,9 +16,10 @@ use zonekeeper_kernel::{
 use zonekeeper_providers::{
     builtin::TransferPeer,
     cloudflare::{self, budget::Rate},
+    rfc2136,
 };
 
-use crate::declare::BadField;
+use crate::declare::{self, BadField};
 
 /// Where secrets come from.
 pub trait Credentials {
@@ -56,6 +57,8 @@ pub struct ProviderSettings {
 pub enum Backend {
     /// Cloudflare.
     Cloudflare(cloudflare::Settings),
+    /// Servers that take dynamic updates.
+    Rfc2136(rfc2136::Settings),
     /// The server inside this process.
     Builtin {
         /// Where it listens.
@@ -76,6 +79,7 @@ pub fn provider_settings(
     let is_builtin = matches!(backend, Backend::Builtin { .. });
     let registry_type = registry.registry_type.unwrap_or(match &backend {
         Backend::Cloudflare(_) => RegistryType::Comment,
+        Backend::Rfc2136(_) => RegistryType::Txt,
         Backend::Builtin { .. } => RegistryType::None,
     });
     if registry_type == RegistryType::None && !is_builtin && !credentials.has_statuses() {
@@ -198,8 +202,11 @@ fn backend(object: &DNSProvider, credentials: &dyn Credentials) -> Result<Backen
             ..cloudflare::Settings::new(SecretString::from(token))
         }));
     }
-    let field = if spec.rfc2136.is_some() { "spec.rfc2136" } else { "spec.webhook" };
-    Err(BadField::new(field, "is not available in this version; use cloudflare or builtin"))
+    if let Some(declared) = &spec.rfc2136 {
+        return Ok(Backend::Rfc2136(declare::rfc2136::settings(declared, credentials)?));
+    }
+    let message = "is not available in this version; use cloudflare, rfc2136 or builtin";
+    Err(BadField::new("spec.webhook", message))
 }
 
 fn txt_form(object: &DNSProvider, credentials: &dyn Credentials) -> Result<TxtForm, BadField> {

@@ -19,6 +19,7 @@ use zonekeeper_providers::{
     ProviderError,
     builtin::Builtin,
     cloudflare::{self, Cloudflare},
+    rfc2136::Rfc2136,
 };
 
 use crate::{
@@ -153,6 +154,7 @@ impl Session {
                 let cloudflare = cloudflare::Settings { patience, ..cloudflare.clone() };
                 (Arc::new(Cloudflare::new(cloudflare, &self.budgets)?), None)
             }
+            Backend::Rfc2136(servers) => (Arc::new(Rfc2136::new(servers.clone())?), None),
             Backend::Builtin { listen, allow_transfer } => {
                 // A server on another port answers until the new one does; on the same port only one can.
                 if let Some(open) = self.providers.get(&settings.name).and_then(|open| open.builtin.clone())

@@ -25,7 +25,6 @@ mod server;
 mod tests;
 mod transfer;
 mod tree;
-mod wire;
 mod zone;
 mod zones;
 
@@ -49,7 +48,7 @@ pub use self::{
     authority::Authority,
     peer::{PeerError, TransferPeer},
 };
-use crate::{Provider, ProviderError, ZoneAccess};
+use crate::{Provider, ProviderError, ZoneAccess, wire};
 
 /// The built-in server: a handle that is cheap to clone. Its sockets close when the last one is dropped.
 #[derive(Debug, Clone)]

@@ -12,11 +12,11 @@ use zonekeeper_kernel::{
 };
 
 /// What messages are written into.
-pub(super) type Buffer = HashCompressor<Vec<u8>>;
+pub(crate) type Buffer = HashCompressor<Vec<u8>>;
 
 /// A value that is written with compressed names where RFC 3597 section 4 allows them.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Value<'a>(pub(super) &'a Rdata);
+pub(crate) struct Value<'a>(pub(crate) &'a Rdata);
 
 // === impl Value ===
 
@@ -64,7 +64,7 @@ impl ComposeRecordData for Value<'_> {
 }
 
 /// A name as the `domain` crate knows it.
-pub(super) fn wire_name(name: &Name) -> WireName<Vec<u8>> {
+pub(crate) fn wire_name(name: &Name) -> WireName<Vec<u8>> {
     let mut wire = Vec::with_capacity(64);
     name.to_wire(&mut wire);
     WireName::from_octets(wire).expect("a name's labels and length are checked when it is made")

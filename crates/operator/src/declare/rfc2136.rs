@@ -1,0 +1,60 @@
+//! RFC 2136 servers in the provider's terms, with the TSIG keys of their Secrets.
+
+use secrecy::SecretString;
+use zonekeeper_api::{Rfc2136Backend, SecretReference, Transport};
+use zonekeeper_providers::rfc2136::{self, Rotation, Tsig};
+
+use crate::declare::{BadField, provider::Credentials};
+
+/// How to reach declared servers.
+pub(super) fn settings(
+    declared: &Rfc2136Backend,
+    credentials: &dyn Credentials,
+) -> Result<rfc2136::Settings, BadField> {
+    let keys = |field: &str, reference: &Option<SecretReference>| {
+        let reference = reference.as_ref();
+        reference.map(|reference| rotation(field, reference, credentials)).transpose()
+    };
+    Ok(rfc2136::Settings {
+        transport: match declared.transport {
+            Transport::Tcp => rfc2136::Transport::Tcp,
+            Transport::Tls => rfc2136::Transport::Tls,
+        },
+        update_key: keys("tsigSecretRef", &declared.tsig_secret_ref)?.unwrap_or_default(),
+        transfer_key: keys("transferTsigSecretRef", &declared.transfer_tsig_secret_ref)?,
+        ..rfc2136::Settings::new(declared.servers.iter().cloned())
+    })
+}
+
+/// A Secret's key, and the one before it while a rotation lasts.
+fn rotation(
+    field: &str,
+    reference: &SecretReference,
+    credentials: &dyn Credentials,
+) -> Result<Rotation, BadField> {
+    let text = |key: &str| {
+        let bytes = credentials.secret(reference.namespace.as_deref(), &reference.name, key)?;
+        Some(String::from_utf8_lossy(&bytes).trim().to_owned()).filter(|text| !text.is_empty())
+    };
+    let required = |key: &str| {
+        text(key).ok_or_else(|| {
+            let message = format!(
+                "no Secret {} with key {key}; it needs name, algorithm and secret, as the server's key statement has them",
+                reference.name
+            );
+            BadField::new(format!("spec.rfc2136.{field}"), message)
+        })
+    };
+    let (name, algorithm) = (required("name")?, required("algorithm")?);
+    let current = Tsig {
+        name: name.clone(),
+        algorithm: algorithm.clone(),
+        secret: SecretString::from(required("secret")?),
+    };
+    let previous = text("previousSecret").map(|secret| Tsig {
+        name: text("previousName").unwrap_or(name),
+        algorithm: text("previousAlgorithm").unwrap_or(algorithm),
+        secret: SecretString::from(secret),
+    });
+    Ok(Rotation { current: Some(current), previous })
+}

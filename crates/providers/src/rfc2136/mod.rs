@@ -1,0 +1,145 @@
+//! Zones on servers that take dynamic updates (RFC 2136): BIND9, Knot, PowerDNS and others.
+//!
+//! ```text
+//! zone ─► client ─► connection        transfer ─► mirror          what is there
+//! apply ─► draft ─► message           draft: whole sets, compared before they are changed
+//! ```
+//!
+//! `message`, `transfer`, `mirror`, `draft` and `explain` are pure.
+
+mod apply;
+mod client;
+mod connection;
+mod draft;
+mod explain;
+mod key;
+mod message;
+mod mirror;
+#[cfg(test)]
+mod tests;
+mod transfer;
+mod zone;
+
+use std::{sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use domain::base::{Rtype, iana::Rcode};
+use zonekeeper_kernel::{
+    name::Name,
+    rdata::{Rdata, RecordType},
+};
+
+use self::{
+    client::{Cause, Client},
+    explain::explain,
+    message::{items, query},
+    zone::Zone,
+};
+pub use self::{
+    connection::Transport,
+    key::{Rotation, Tsig},
+};
+use crate::{
+    Provider, ProviderError, Standing, ZoneAccess,
+    fence::{Fence, Unfenced},
+    meter::{Meter, Unmetered},
+};
+
+/// Servers of the same zones.
+#[derive(Debug)]
+pub struct Rfc2136 {
+    client: Arc<Client>,
+}
+
+/// How to reach servers.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// The servers as `host:port`; the first takes updates, others are tried where it can't be reached.
+    pub servers: Vec<String>,
+    /// How messages travel.
+    pub transport: Transport,
+    /// The key that signs updates, and everything else where there is no other.
+    pub update_key: Rotation,
+    /// The key that signs transfers and questions, where it is another.
+    pub transfer_key: Option<Rotation>,
+    /// How long a server may take to answer.
+    pub timeout: Duration,
+    /// Whether this process may still send.
+    pub fence: Arc<dyn Fence>,
+    /// Told how long requests take.
+    pub meter: Arc<dyn Meter>,
+}
+
+// === impl Settings ===
+
+impl Settings {
+    /// Servers that are asked over TCP, unsigned.
+    pub fn new(servers: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        Self {
+            servers: servers.into_iter().map(Into::into).collect(),
+            transport: Transport::Tcp,
+            update_key: Rotation::default(),
+            transfer_key: None,
+            timeout: Duration::from_secs(10),
+            fence: Arc::new(Unfenced),
+            meter: Arc::new(Unmetered),
+        }
+    }
+}
+
+// === impl Rfc2136 ===
+
+impl Rfc2136 {
+    /// A provider; nothing is asked yet.
+    pub fn new(settings: Settings) -> Result<Self, ProviderError> {
+        Ok(Self { client: Arc::new(Client::new(settings)?) })
+    }
+
+    /// The servers that a zone names as its own.
+    async fn name_servers(&self, domain: &Name) -> Result<Vec<String>, ProviderError> {
+        let act = format!("finding zone {domain}");
+        let answer = self.client.ask(&query(domain, Rtype::NS)).await;
+        let (_, answer) = answer.map_err(|failure| explain(&act, &failure))?;
+        let mut servers: Vec<String> = items(&answer)
+            .unwrap_or_default()
+            .iter()
+            .filter(|item| item.name == *domain && item.rtype == RecordType::NS)
+            .filter_map(|item| Rdata::from_wire(item.rtype, &item.wire).ok()?.target())
+            .map(|target| target.to_string())
+            .collect();
+        servers.sort();
+        Ok(servers)
+    }
+}
+
+#[async_trait]
+impl Provider for Rfc2136 {
+    /// Asks for something that every server can answer: BIND judges the signature first, whatever it says then;
+    /// Knot answers without one where it does not serve what was asked for.
+    async fn check(&self) -> Result<Standing, ProviderError> {
+        match self.client.ask(&query(&Name::root(), Rtype::SOA)).await {
+            Ok(_) => Ok(Standing::default()),
+            Err(failure) if matches!(failure.cause, Cause::Refused(_) | Cause::Unsigned(_)) => {
+                Ok(Standing::default())
+            }
+            Err(failure) => Err(explain("asking the server", &failure)),
+        }
+    }
+
+    async fn open(&self, domain: &Name, _id: Option<&str>) -> Result<Arc<dyn ZoneAccess>, ProviderError> {
+        let mut zone = Zone::new(self.client.clone(), domain.clone());
+        zone.soa().await.map_err(|failure| match &failure.cause {
+            // A server refuses questions about zones that it does not have.
+            Cause::Refused(rcode) if *rcode != Rcode::SERVFAIL => ProviderError::ZoneNotFound {
+                message: format!(
+                    "finding zone {domain}: server {} says {rcode}: it does not serve the zone, or not to this key; add \
+                     the zone there, or name another server",
+                    failure.server
+                ),
+            },
+            _other => explain(&format!("finding zone {domain}"), &failure),
+        })?;
+        zone.name_servers = self.name_servers(domain).await?;
+        Ok(Arc::new(zone))
+    }
+}

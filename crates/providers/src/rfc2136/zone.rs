@@ -1,0 +1,201 @@
+//! One zone on RFC 2136 servers: a mirror that is kept up to date by one question per look.
+
+use std::{collections::BTreeSet, sync::Arc};
+
+use async_trait::async_trait;
+use domain::base::{Message, Rtype, Serial, iana::Rcode};
+use tokio::sync::Mutex;
+use zonekeeper_kernel::{
+    capability::Capabilities,
+    guard::Cleared,
+    name::Name,
+    record::{LiveRecord, RecordId},
+};
+
+use super::{
+    apply::Writer,
+    client::{Cause, Client, Failure, Method},
+    explain::explain,
+    message::{Unsigned, items, query, query_since},
+    mirror::{Mirror, Soa},
+    transfer::{Transfer, Transferred},
+};
+use crate::{Outcome, Progress, ProviderError, ZoneAccess};
+
+/// One zone.
+#[derive(Debug)]
+pub(super) struct Zone {
+    pub(super) client: Arc<Client>,
+    pub(super) domain: Name,
+    /// As the zone names them.
+    pub(super) name_servers: Vec<String>,
+    seen: Mutex<Option<Seen>>,
+}
+
+/// The zone as it was last read.
+#[derive(Debug)]
+pub(super) struct Seen {
+    pub(super) mirror: Mirror,
+    /// The server that it was read from: serials of different servers are not compared.
+    server: usize,
+    /// Names that others changed since the zone was last listed: whoever plans does not know of that yet.
+    pub(super) unlisted: BTreeSet<Name>,
+}
+
+// === impl Zone ===
+
+impl Zone {
+    /// A zone that exists; nothing of it was read yet.
+    pub(super) fn new(client: Arc<Client>, domain: Name) -> Self {
+        Self { client, domain, name_servers: Vec::new(), seen: Mutex::default() }
+    }
+
+    /// Brings what was seen up to date, and says at which names something changed.
+    ///
+    /// Guarantees: one question where nothing changed; after an error nothing is left that is half true.
+    pub(super) async fn look(&self, seen: &mut Option<Seen>) -> Result<BTreeSet<Name>, ProviderError> {
+        let act = format!("reading zone {}", self.domain);
+        let refused = |failure: Failure| explain(&act, &failure);
+        let (server, soa) = self.soa().await.map_err(refused)?;
+        let Some(Seen { mirror, server: last, .. }) = seen else {
+            *seen = Some(Seen { mirror: self.load(server).await?, server, unlisted: BTreeSet::new() });
+            return Ok(BTreeSet::new());
+        };
+        let is_older = Serial::from(soa.serial) < Serial::from(mirror.serial());
+        if *last == server && soa.serial == mirror.serial() {
+            return Ok(BTreeSet::new());
+        }
+        // The first server is the one that counts, even where it went back; others must not be behind it.
+        if server > 0 && is_older {
+            let (behind, address) = (soa.serial, self.client.address(server));
+            return Err(ProviderError::Unavailable {
+                message: format!(
+                    "{act}: the first server can't be reached, and {address} is behind it with serial {behind}"
+                ),
+            });
+        }
+        if *last == server && !is_older {
+            let transfer = Transfer::since(&self.domain, mirror.serial());
+            match self.transfer(server, transfer, &query_since(&self.domain, mirror.serial())).await {
+                Ok(Transferred::Differences(differences, soa)) => {
+                    let names = differences
+                        .iter()
+                        .filter_map(|difference| difference.data_name(&self.domain))
+                        .cloned()
+                        .collect();
+                    if mirror.advance(differences, soa) {
+                        return Ok(names);
+                    }
+                    // Not the version that we thought it was: what is half done is thrown away.
+                    *seen = None;
+                }
+                Ok(Transferred::Whole(whole)) => {
+                    let names = mirror.names_that_differ(&whole);
+                    *mirror = whole;
+                    return Ok(names);
+                }
+                Ok(Transferred::Current) => {}
+                Err(failure) if matches!(failure.cause, Cause::NotSent(_)) => return Err(refused(failure)),
+                // Not every server has differences, and none keeps them for ever.
+                Err(_) => {}
+            }
+        }
+        let whole = self.load(server).await?;
+        let names = match seen {
+            Some(seen) => seen.mirror.names_that_differ(&whole),
+            None => whole.names().cloned().collect(),
+        };
+        *seen = Some(Seen { mirror: whole, server, unlisted: BTreeSet::new() });
+        Ok(names)
+    }
+
+    /// The version that the first reachable server has.
+    pub(super) async fn soa(&self) -> Result<(usize, Soa), Failure> {
+        let (server, answer) = self.client.ask(&query(&self.domain, Rtype::SOA)).await?;
+        let found = items(&answer).map(|items| items.iter().find_map(|item| Soa::read(&self.domain, item)));
+        match found {
+            Ok(Some(soa)) if answer.header().aa() => Ok((server, soa)),
+            Ok(_) => {
+                let server = self.client.address(server).into();
+                Err(Failure { server, cause: Cause::Refused(Rcode::NOTAUTH) })
+            }
+            Err(message) => Err(Failure::lost(self.client.address(server), message)),
+        }
+    }
+
+    /// The whole zone.
+    async fn load(&self, server: usize) -> Result<Mirror, ProviderError> {
+        let act = format!("reading zone {} by AXFR", self.domain);
+        let question = query(&self.domain, Rtype::AXFR);
+        match self.transfer(server, Transfer::whole(&self.domain), &question).await {
+            Ok(Transferred::Whole(mirror)) => Ok(mirror),
+            Ok(Transferred::Current | Transferred::Differences(..)) => {
+                Err(ProviderError::Unavailable { message: format!("{act}: the server sent something else") })
+            }
+            Err(failure) => Err(explain(&act, &failure)),
+        }
+    }
+
+    async fn transfer(
+        &self,
+        server: usize,
+        mut transfer: Transfer<'_>,
+        question: &Unsigned,
+    ) -> Result<Transferred, Failure> {
+        let mut take = |message: &Message<Vec<u8>>| transfer.take(items(message)?);
+        self.client.converse(server, Method::Transfer, question, &mut take).await?;
+        let address = self.client.address(server);
+        transfer.finish().ok_or_else(|| Failure::lost(address, "a transfer that is not complete"))
+    }
+}
+
+#[async_trait]
+impl ZoneAccess for Zone {
+    fn id(&self) -> &str {
+        self.domain.as_str()
+    }
+
+    fn name_servers(&self) -> &[String] {
+        &self.name_servers
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::standard()
+    }
+
+    fn comment_limit(&self) -> Option<usize> {
+        None
+    }
+
+    async fn list(&self) -> Result<Vec<(Name, LiveRecord)>, ProviderError> {
+        let mut seen = self.seen.lock().await;
+        self.look(&mut seen).await?;
+        let Some(seen) = &mut *seen else { return Ok(Vec::new()) };
+        seen.unlisted.clear();
+        Ok(seen.mirror.records())
+    }
+
+    /// Looking at all costs as little as looking at one name.
+    fn calls_to_list(&self, _records: usize) -> usize {
+        1
+    }
+
+    async fn read(&self, names: &BTreeSet<Name>) -> Result<Vec<(Name, LiveRecord)>, ProviderError> {
+        let mut seen = self.seen.lock().await;
+        let changed = self.look(&mut seen).await?;
+        let Some(seen) = &mut *seen else { return Ok(Vec::new()) };
+        seen.unlisted.extend(changed);
+        seen.unlisted.retain(|name| !names.contains(name));
+        Ok(seen.mirror.records().into_iter().filter(|(name, _)| names.contains(name)).collect())
+    }
+
+    /// A listing is never behind our own writes, so that what it leaves out is not there.
+    async fn find(&self, _id: &RecordId) -> Result<Option<(Name, LiveRecord)>, ProviderError> {
+        Ok(None)
+    }
+
+    async fn apply(&self, cleared: &Cleared, progress: &Progress<'_>) -> Vec<Outcome> {
+        let mut seen = self.seen.lock().await;
+        Writer::new(self, cleared.changes(), progress).apply(&mut seen).await
+    }
+}

@@ -1,0 +1,92 @@
+//! What users copy: `examples/bind9`, with the named.conf that lies in it.
+
+use std::{path::PathBuf, process::Command};
+
+use dns_servers::{DnsServer, Setup, Software};
+use tempfile::TempDir;
+use zonekeeper_tests::{binary::binary, stage::DOMAIN};
+
+use crate::support::served;
+
+const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/bind9");
+
+fn example(file: &str) -> String {
+    std::fs::read_to_string(format!("{EXAMPLE}/{file}")).expect("a file of the example")
+}
+
+/// The example in a folder of its own, as it is but for where the server listens.
+struct Copy {
+    folder: TempDir,
+    roots: Option<PathBuf>,
+}
+
+impl Copy {
+    fn of(server: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let provider = example("provider.yaml").replace("[\"127.0.0.1:53\"]", server);
+        std::fs::write(folder.path().join("provider.yaml"), provider).unwrap();
+        std::fs::write(folder.path().join("records.yaml"), example("records.yaml")).unwrap();
+        Self { folder, roots: None }
+    }
+
+    fn run(&self, command: &str) -> (Option<i32>, String) {
+        let mut call = Command::new(binary());
+        call.args([command, "-f"]).arg(self.folder.path());
+        if let Some(roots) = &self.roots {
+            call.env("SSL_CERT_FILE", roots);
+        }
+        let output = call.output().unwrap();
+        let said =
+            String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+        (output.status.code(), said)
+    }
+}
+
+fn setup() -> Setup {
+    Setup {
+        statements: Some(example("named.conf")),
+        zone: example("zone.db"),
+        ..Setup::new(Software::Bind, DOMAIN)
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_bind9_example_plans_applies_and_is_quiet() {
+    let server = DnsServer::start(setup()).expect("the server starts");
+    let copy = Copy::of(&format!("[\"{}\"]", server.address()));
+    let (code, said) = copy.run("plan");
+    assert!(code == Some(2) && said.contains("3 to create"), "{said}");
+    let (code, said) = copy.run("apply");
+    assert_eq!(code, Some(0), "{said}");
+    assert_eq!(served(&server, "www.example.com", "A"), ["192.0.2.10", "192.0.2.11"]);
+    assert_eq!(served(&server, "example.com", "MX"), ["10 mail1.example.net.", "20 mail2.example.net."]);
+    assert_eq!(served(&server, "www.example.com", "HTTPS"), ["1 . alpn=\"h2,h3\""]);
+    assert_eq!(served(&server, "ns1.example.com", "A"), ["192.0.2.53"], "what was there stays");
+    let (code, said) = copy.run("plan");
+    assert!(code == Some(0) && said.contains("nothing to do"), "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tls_works_where_the_certificate_is_trusted_and_only_there() {
+    let (certificates, port) = (tempfile::tempdir().unwrap(), dns_servers::free_port().unwrap());
+    let script = r#"set -e; cd "$1"
+        openssl req -x509 -newkey rsa:2048 -nodes -keyout ca.key -out ca.pem -subj /CN=test-ca -days 2
+        openssl req -newkey rsa:2048 -nodes -keyout leaf.key -out leaf.csr -subj /CN=localhost
+        printf 'subjectAltName=IP:127.0.0.1\nbasicConstraints=CA:FALSE\n' > leaf.ext
+        openssl x509 -req -in leaf.csr -CA ca.pem -CAkey ca.key -CAcreateserial -out leaf.pem -days 2 -extfile leaf.ext"#;
+    let made = Command::new("bash").args(["-c", script, "bash"]).arg(certificates.path()).output().unwrap();
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    let path = certificates.path().display();
+    let mut setup = setup();
+    let tls = format!("tls test {{ cert-file \"{path}/leaf.pem\"; key-file \"{path}/leaf.key\"; }};\n");
+    setup.statements = Some(tls + &example("named.conf"));
+    setup.options = format!("listen-on port {port} tls test {{ 127.0.0.1; }};");
+    let server = DnsServer::start(setup).expect("the server starts");
+    let mut copy = Copy::of(&format!("[\"127.0.0.1:{port}\"]\n    transport: TLS"));
+    let (code, said) = copy.run("apply");
+    assert!(code == Some(1) && said.contains("certificate"), "{said}");
+    copy.roots = Some(certificates.path().join("ca.pem"));
+    let (code, said) = copy.run("apply");
+    assert_eq!(code, Some(0), "{said}");
+    assert_eq!(served(&server, "www.example.com", "A"), ["192.0.2.10", "192.0.2.11"]);
+}

@@ -1,0 +1,13 @@
+//! RFC 2136 servers, for real: what BIND does with what we send, and what becomes of it.
+//!
+//! Numbers in comments are the cases of the reference on BIND's behaviour.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod example;
+mod keys;
+mod network;
+mod reading;
+mod refusals;
+mod support;
+mod writing;

@@ -1,0 +1,145 @@
+//! How a zone is read: all of it once, then one question, then what changed.
+
+use dns_servers::Software;
+use zonekeeper_providers::{
+    Provider,
+    rfc2136::{self, Rfc2136},
+};
+use zonekeeper_tests::{
+    stage::{AtServer, Marks, domain},
+    wish::want,
+};
+
+use crate::support::{Loss, Relay, by_hand, counted, serial};
+
+/// Case 30.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_quiet_zone_costs_one_question() {
+    let at = AtServer::start(Software::Bind);
+    let (stage, counter) = counted(&at).await;
+    stage.listing().await;
+    counter.take("QUERY");
+    assert_eq!(counter.take("TRANSFER"), 1);
+    stage.listing().await;
+    assert_eq!((counter.take("QUERY"), counter.take("TRANSFER"), counter.take("UPDATE")), (1, 0, 0));
+}
+
+/// Case 31.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_changed_is_read_in_differences() {
+    let at = AtServer::start(Software::Bind);
+    let (stage, counter) = counted(&at).await;
+    stage.listing().await;
+    by_hand(&at.server, "update add www.example.com 60 A 192.0.2.1\nupdate add b.example.com 60 A 192.0.2.1");
+    by_hand(&at.server, "update add www.example.com 60 A 192.0.2.2\nupdate delete b.example.com A");
+    counter.take("TRANSFER");
+    assert_eq!(stage.values("www", "A").await, ["192.0.2.1", "192.0.2.2"]);
+    assert_eq!(stage.values("b", "A").await, [""; 0]);
+    assert_eq!(counter.take("TRANSFER"), 1);
+    assert!(at.server.log().contains("IXFR ended"), "{}", at.server.log());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_without_differences_sends_all() {
+    for options in ["provide-ixfr no;", "max-ixfr-ratio 1%;"] {
+        let at = AtServer::with(Software::Bind, |setup| setup.options = options.into());
+        let (stage, _) = counted(&at).await;
+        stage.listing().await;
+        by_hand(&at.server, "update add www.example.com 60 A 192.0.2.1");
+        assert_eq!(stage.values("www", "A").await, ["192.0.2.1"]);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_zone_that_went_back_is_read_again() {
+    let mut at = AtServer::start(Software::Bind);
+    let (stage, _) = counted(&at).await;
+    by_hand(&at.server, "update add www.example.com 60 A 192.0.2.1");
+    by_hand(&at.server, "update add www.example.com 60 A 192.0.2.2");
+    assert_eq!((stage.values("www", "A").await.len(), serial(&at.server)), (2, 3));
+    at.server.forget().unwrap();
+    assert_eq!((stage.values("www", "A").await.len(), serial(&at.server)), (0, 1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_transfer_that_is_cut_off_is_an_error_and_never_a_short_zone() {
+    let at = AtServer::start(Software::Bind);
+    let (mut stage, _) = counted(&at).await;
+    let many: Vec<_> = (0..3_000).map(|i| want("A", &format!("host-{i}"), ["192.0.2.1"])).collect();
+    assert!(stage.sync(&many).await.unwrap().failed.is_empty());
+    // The requests are: two to open the zone, one for its version, one for the transfer.
+    for octets in [0, 1, 100, 16_000, 40_000, 100_000] {
+        let relay = Relay::start(&at.server, 3, Loss::Rest(octets)).await;
+        let settings = rfc2136::Settings { servers: vec![relay.address.clone()], ..at.settings() };
+        let stage = AtServer::stage_of(settings, Marks::Txt).await;
+        match stage.access.list().await {
+            Err(error) => assert_eq!(error.reason(), "ProviderUnavailable", "{error}"),
+            // Nothing of the answer was seen on a connection that was kept: it was asked again on a new one.
+            Ok(records) => assert!(records.len() == 6_001 && octets < 40_000, "{octets}: {}", records.len()),
+        }
+        assert_eq!(stage.access.list().await.unwrap().len(), 6_001, "and then it goes on");
+        assert!(relay.requests() >= 4);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refused_transfer_says_what_to_allow() {
+    let rules = "allow-update { key zonekeeper; }; allow-transfer { none; };";
+    let at = AtServer::with(Software::Bind, |setup| setup.rules = Some(rules.into()));
+    let (stage, _) = counted(&at).await;
+    let error = stage.access.list().await.unwrap_err();
+    assert_eq!(error.reason(), "CredentialsInvalid");
+    assert!(error.to_string().contains("by AXFR") && error.to_string().contains("allow-transfer"), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_signing_server_writes_is_not_ours_to_touch() {
+    let rules = "allow-update { key zonekeeper; }; allow-transfer { key zonekeeper; }; dnssec-policy default; \
+                 inline-signing no;";
+    let at = AtServer::with(Software::Bind, |setup| setup.rules = Some(rules.into()));
+    let (mut stage, _) = counted(&at).await;
+    let begun = std::time::Instant::now();
+    while !stage.listing().await.iter().any(|(_, record)| record.read_only) {
+        assert!(begun.elapsed().as_secs() < 20, "{}", at.server.log());
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+    let records = stage.listing().await;
+    let types: Vec<String> = records.iter().map(|(_, record)| record.rdata.rtype().to_string()).collect();
+    assert!(types.contains(&"DNSKEY".into()) && !types.contains(&"TYPE46".into()), "{types:?}");
+    assert!(records.iter().all(|(_, record)| record.read_only == (record.rdata.rtype().to_string() != "NS")));
+    let wishes = [want("A", "www", ["192.0.2.1"]), want("CNAME", "alias", ["www.example.com"])];
+    let pass = stage.sync(&wishes).await.unwrap();
+    assert!(pass.failed.is_empty() && pass.applied.len() == 2, "{pass:?}");
+    stage.restart();
+    let pass = stage.sync(&[]).await.unwrap();
+    assert!(pass.failed.is_empty() && pass.applied.len() == 2, "{pass:?}");
+}
+
+/// Case 39.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_zone_that_the_server_does_not_have_is_not_found() {
+    let at = AtServer::start(Software::Bind);
+    let provider = Rfc2136::new(at.settings()).unwrap();
+    let other = zonekeeper_kernel::name::Name::parse("example.org").unwrap();
+    let error = provider.open(&other, None).await.unwrap_err();
+    assert_eq!(error.reason(), "ZoneNotFound");
+    assert!(error.to_string().contains(&at.server.address()), "{error}");
+    let below = zonekeeper_kernel::name::Name::parse("www.example.com").unwrap();
+    assert_eq!(provider.open(&below, None).await.unwrap_err().reason(), "ZoneNotFound");
+    assert_eq!(provider.open(&domain(), None).await.unwrap().name_servers(), ["ns1.example.net"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_large_zone_is_read_once() {
+    let hosts: String = (0..100_000).map(|i| format!("host-{i} A 192.0.2.1\n")).collect();
+    let at = AtServer::with(Software::Bind, |setup| setup.zone += &hosts);
+    let (stage, counter) = counted(&at).await;
+    let begun = std::time::Instant::now();
+    assert_eq!(stage.access.list().await.unwrap().len(), 100_001);
+    let whole = begun.elapsed();
+    counter.take("TRANSFER");
+    let begun = std::time::Instant::now();
+    assert_eq!(stage.access.list().await.unwrap().len(), 100_001);
+    println!("100,000 records: {whole:?}, then {:?}", begun.elapsed());
+    assert_eq!(counter.take("TRANSFER"), 0);
+}
