@@ -86,6 +86,24 @@ async fn retain_holds_for_what_is_wished_whatever_becomes_of_the_old_place() {
 }
 
 #[tokio::test]
+async fn retain_leaves_the_record_where_markers_are_texts() {
+    let lab = Lab::ready_to_run("retain-txt").await;
+    lab.apply(&lab.provider().with("registry", json!({"type": "TXT"}))).await;
+    lab.run();
+    lab.ready(&lab.a("www", "192.0.2.1").with("deletionPolicy", "Retain")).await;
+    assert_eq!(lab.contents().len(), 2, "a record and its marker");
+    lab.delete("RecordSet", "www").await;
+    lab.wait_gone("RecordSet", "www").await;
+    lab.scan().await;
+    assert_eq!(lab.contents(), ["www A 192.0.2.1"]);
+    // Nor does a restart bring it back into our hands.
+    lab.kill().await;
+    lab.run();
+    lab.scan().await;
+    assert_eq!(lab.contents(), ["www A 192.0.2.1"]);
+}
+
+#[tokio::test]
 async fn an_alias_that_is_replaced_by_another_object_changes_hands_without_a_gap() {
     let lab = Lab::new("alias-replaced").await;
     let alias = |object: &str, target: &str| lab.records("www", "CNAME", &[target]).named(object);

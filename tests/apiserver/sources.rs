@@ -162,6 +162,20 @@ async fn a_bad_annotation_is_told_and_keeps_the_record() {
     );
 }
 
+#[tokio::test]
+async fn a_zone_annotation_that_names_nobody_deletes_nothing() {
+    let lab = lab_with("zone-annotation", &["Service"]).await;
+    let annotated =
+        |zone: &str| json!({"zonekeeper.dev/hostname": lab.at("www"), "zonekeeper.dev/zone": zone});
+    lab.apply(&service("web", annotated("zone"))).await;
+    balance(&lab, "Service", "web", &["192.0.2.1"]).await;
+    lab.wait_contents(&["www A 192.0.2.1"]).await;
+    lab.apply(&service("web", annotated("nowhere"))).await;
+    told(&lab, "Service", "web", "RefNotFound").await;
+    lab.scan().await;
+    assert_eq!(lab.contents(), ["www A 192.0.2.1"]);
+}
+
 /// A definition as loose as can be: what we read of it is our own business.
 fn definition(group: &str, version: &str, kind: &str, plural: &str) -> Value {
     let anything = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});

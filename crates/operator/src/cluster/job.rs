@@ -129,8 +129,11 @@ impl Job {
             return Ok(self.refused(worker, unproven, why));
         }
         // Whoever is refused here still wants what it has; whoever may not have it any more is an orphan's holder.
-        let refused: BTreeSet<&Holder> = rejections.iter().map(|rejection| &rejection.holder).collect();
-        let is_open = |orphan: &Orphan| !refused.iter().any(|holder| orphan.holder.names(holder));
+        let is_refused = |orphan: &Orphan, rejection: &Rejection| {
+            orphan.holder.names(&rejection.holder)
+                && rejection.name.as_ref().is_none_or(|name| *name == orphan.name)
+        };
+        let is_open = |orphan: &Orphan| !rejections.iter().any(|rejection| is_refused(orphan, rejection));
         let mut orphans = in_the_way(worker, &unproven);
         orphans.extend(unproven.orphans);
         orphans.retain(is_open);
@@ -145,6 +148,9 @@ impl Job {
             ledger: &self.ledger,
         };
         let pass = worker.pass(&order).await?;
+        let is_left =
+            |orphan: &&Orphan| evidence.retains((&orphan.name, orphan.rdata.rtype()), &orphan.holder);
+        orphans.iter().filter(is_left).for_each(|orphan| worker.disclaim(&orphan.name, &orphan.rdata));
         Ok(self.account(worker, &desired, rejections, pass))
     }
 

@@ -131,7 +131,7 @@ impl Hub {
         let read_only = self.why_read_only(key);
         let Some(entry) = self.zones.get_mut(key) else { return };
         let Some(zone) = entry.zone.clone() else { return };
-        if entry.dirty.is_clean() || entry.trouble.is_some() {
+        if entry.dirty.is_clean() || entry.trouble.is_some() || !entry.is_ours {
             return;
         }
         if entry.object.spec.suspend && !entry.is_leaving() {
@@ -206,7 +206,9 @@ impl Hub {
         let now = Instant::now();
         match result {
             Ok(pass) => {
-                entry.failures = 0;
+                if pass.failure.is_none() {
+                    entry.failures = 0;
+                }
                 self.take_over(key, pass);
             }
             Err(error) => {

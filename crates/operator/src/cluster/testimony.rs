@@ -175,6 +175,9 @@ impl Hub {
                 Testimony::Leaving { object: subject, uid: seen.meta.uid.clone() }
             }
             Word::WantsOther => Testimony::SourceWantsOther { object: subject, seen: Arc::new(seen.clone()) },
+            Word::Wants if is_elsewhere && !self.sources.has_arrived(&reference, zone, name, rtype) => {
+                Testimony::Awaited
+            }
             Word::Wants if is_elsewhere => {
                 Testimony::SourceWantsOther { object: subject, seen: Arc::new(seen.clone()) }
             }

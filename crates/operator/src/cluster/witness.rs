@@ -8,7 +8,7 @@ use kube::{
     api::{ApiResource, DynamicObject, ListParams},
 };
 use tokio::sync::{mpsc::UnboundedSender, oneshot};
-use zonekeeper_api::RecordSet;
+use zonekeeper_api::{RecordSet, SourceKind};
 use zonekeeper_kernel::{
     holder::{Holder, HolderRef},
     plan::{Evidence, Fate, Orphan},
@@ -18,6 +18,7 @@ use zonekeeper_sources::object::{Keep, Kind, Object, ObjectRef};
 
 use crate::cluster::{
     Message,
+    sources::kinds::find,
     testimony::{Answer, Question, Subject, Testimony},
 };
 
@@ -144,12 +145,20 @@ impl Witness {
         subjects.into_iter().map(found).collect()
     }
 
+    /// The hashes of all objects that could be holders, whether or not a zone reads their kind now.
     async fn all_hashes(&self, answer: &Answer) -> Option<BTreeSet<String>> {
-        let sources = answer.followed.keys().copied().filter(|kind| matches!(kind, Kind::Source(_)));
-        let kinds: Vec<Option<Kind>> = sources.map(Some).chain([None]).collect();
+        let mut resources = vec![(None, resource_of(None, answer)?)];
+        for kind in SourceKind::all().iter().map(|kind| Kind::Source(*kind)) {
+            let followed = answer.followed.get(&kind).cloned();
+            let found = match followed {
+                Some(resource) => Some(resource),
+                None => find(&self.client, kind).await.ok()?,
+            };
+            resources.extend(found.map(|resource| (Some(kind), resource)));
+        }
         let mut hashes = BTreeSet::new();
-        for kind in kinds {
-            let all: Api<DynamicObject> = Api::all_with(self.client.clone(), &resource_of(kind, answer)?);
+        for (kind, resource) in resources {
+            let all: Api<DynamicObject> = Api::all_with(self.client.clone(), &resource);
             let listed = all.list_metadata(&ListParams::default()).await.ok()?;
             for object in listed.items {
                 let name = (object.namespace().unwrap_or_default(), object.name_any());

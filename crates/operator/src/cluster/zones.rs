@@ -121,7 +121,7 @@ impl Hub {
         };
         match placement {
             Ok((provider, is_ours)) => {
-                entry.is_ours = is_ours;
+                let has_changed_hands = std::mem::replace(&mut entry.is_ours, is_ours) != is_ours;
                 entry.provider = Some(provider.clone());
                 match declare::zone(&object, &provider).and_then(|zone| declare::rules(&object).map(|_| zone))
                 {
@@ -130,7 +130,13 @@ impl Hub {
                         entry.trouble = None;
                         let reading = declare::reading(&object).ok().flatten();
                         self.read_sources(key, reading.filter(|_| is_ours));
-                        self.index_zone(zone);
+                        let was_indexed = self.index.get(key) == Some(&zone);
+                        self.index_zone(zone.clone());
+                        // Another release takes care of it from now on, or did before.
+                        if has_changed_hands && was_indexed {
+                            self.reconsider_records(&zone);
+                            self.place_sources(&zone.domain);
+                        }
                         self.open_zone(key);
                     }
                     Err(bad) => {
@@ -294,7 +300,13 @@ impl Hub {
     pub fn release_zone(&mut self, key: &ZoneKey) {
         let Some(entry) = self.zones.get_mut(key).filter(|entry| entry.is_ours) else { return };
         let is_released = status::is_released(&*entry.object);
-        let is_to_go = entry.is_leaving() && entry.has_finalizer() && (!entry.is_needed() || is_released);
+        // Whoever was not read yet may depend on it.
+        let is_reading = entry
+            .reading
+            .as_ref()
+            .is_some_and(|reading| self.sources.is_starting(reading) || self.sources.is_stale());
+        let is_needed = entry.is_needed() || is_reading;
+        let is_to_go = entry.is_leaving() && entry.has_finalizer() && (!is_needed || is_released);
         let is_to_stay = entry.lacks_finalizer();
         if !(is_to_go || is_to_stay) || entry.desk.writing != Writing::Idle {
             // A write that is under way comes back here.

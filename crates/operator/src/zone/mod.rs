@@ -20,6 +20,7 @@ use zonekeeper_kernel::{
     marker::Registry,
     name::Name,
     plan::{Evidence, Plan, Scope, Settled, Situation, plan},
+    rdata::Rdata,
     record::{LiveRecord, RecordId},
     resolve::Incumbents,
     zone::Rules,
@@ -200,6 +201,14 @@ impl ZoneWorker {
     /// Assumes: the zone was observed.
     pub fn shows_our_id(&self) -> bool {
         self.settings.registry.is_named_in(self.cache.live())
+    }
+
+    /// Forgets whose a record is: where no marker says so either, it is nobody's from now on.
+    pub fn disclaim(&mut self, name: &Name, rdata: &Rdata) {
+        let Known::Ids(known) = &mut self.known else { return };
+        for record in self.cache.live().at(name).iter().filter(|record| record.rdata == *rdata) {
+            known.remove(&record.id);
+        }
     }
 
     /// Who holds the live records at a name, one entry per record of ours.

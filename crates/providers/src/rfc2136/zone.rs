@@ -101,11 +101,11 @@ impl Zone {
             }
         }
         let whole = self.load(server).await?;
-        let names = match seen {
-            Some(seen) => seen.mirror.names_that_differ(&whole),
-            None => whole.names().cloned().collect(),
+        let (names, unlisted) = match seen.take() {
+            Some(seen) => (seen.mirror.names_that_differ(&whole), seen.unlisted),
+            None => (whole.names().cloned().collect(), BTreeSet::new()),
         };
-        *seen = Some(Seen { mirror: whole, server, unlisted: BTreeSet::new() });
+        *seen = Some(Seen { mirror: whole, server, unlisted });
         Ok(names)
     }
 

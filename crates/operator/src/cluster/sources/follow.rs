@@ -18,6 +18,7 @@ use crate::cluster::{Key, Message, sources::kinds};
 /// How long until a kind that is not there is looked for again.
 const MISSING: Duration = Duration::from_secs(5);
 const FORBIDDEN: Duration = Duration::from_secs(5);
+const FAILING: Duration = Duration::from_secs(1);
 const FIRST_RETRY: Duration = Duration::from_millis(500);
 const LONGEST_RETRY: Duration = Duration::from_secs(30);
 
@@ -88,12 +89,12 @@ impl Follower {
         }
     }
 
-    /// Watches until the kind is not there any more.
+    /// Watches until something goes wrong.
     async fn watch(&self, resource: ApiResource) {
         let api: Api<DynamicObject> = Api::all_with(self.client.clone(), &resource);
         let stream = watcher(api, watcher::Config::default());
         pin_mut!(stream);
-        let (mut listed, mut wait) = (BTreeSet::new(), FIRST_RETRY);
+        let mut listed = BTreeSet::new();
         while let Some(event) = stream.next().await {
             match event {
                 Ok(Event::Init) => listed.clear(),
@@ -102,7 +103,6 @@ impl Follower {
                     self.tell(self.read(object));
                 }
                 Ok(Event::InitDone) => {
-                    wait = FIRST_RETRY;
                     self.tell(News::Listed(self.kind, std::mem::take(&mut listed)));
                     self.tell(News::Standing(self.kind, Standing::Following(resource.clone())));
                 }
@@ -110,18 +110,15 @@ impl Follower {
                 Ok(Event::Delete(object)) => self.tell(News::Gone(self.reference(&object))),
                 Err(error) => {
                     let (standing, pause) = match code(&error) {
-                        Some(404) => {
-                            self.tell(News::Standing(self.kind, Standing::Missing));
-                            tokio::time::sleep(MISSING).await;
-                            return;
-                        }
+                        Some(404) => (Standing::Missing, MISSING),
                         Some(403) => (Standing::Forbidden, FORBIDDEN),
-                        _ => (Standing::Failing, wait),
+                        _ => (Standing::Failing, FAILING),
                     };
                     tracing::warn!(kind = self.kind.as_str(), %error, "the watch is begun again");
                     self.tell(News::Standing(self.kind, standing));
                     tokio::time::sleep(pause).await;
-                    wait = (wait * 2).min(LONGEST_RETRY);
+                    // A new watch begins with a list: only that says that nothing was missed.
+                    return;
                 }
             }
         }

@@ -97,6 +97,18 @@ impl Sources {
         kinds.all(|kind| matches!(self.standing(kind), Standing::Following(_)))
     }
 
+    /// Whether another zone holds what an object wishes of it.
+    pub fn has_arrived(&self, object: &ObjectRef, but: &ZoneKey, name: &Name, rtype: RecordType) -> bool {
+        let states = self.entries.get(object).into_iter().flat_map(|entry| &entry.states);
+        let mut elsewhere = states.filter(|((zone, at, of), _)| zone != but && at == name && *of == rtype);
+        elsewhere.any(|(_, verdict)| verdict.is_ready())
+    }
+
+    /// Whether something was seen that is not published yet.
+    pub fn is_stale(&self) -> bool {
+        !self.stale.is_empty()
+    }
+
     /// All source objects that were seen.
     pub fn seen(&self) -> impl Iterator<Item = &Arc<Object>> {
         SourceKind::all().iter().flat_map(|kind| self.world.seen(Kind::Source(*kind)))
@@ -220,6 +232,7 @@ impl Hub {
                     |object: &ObjectRef| listed.contains(&(object.namespace.clone(), object.name.clone()));
                 let gone: Vec<ObjectRef> = seen.filter(|object| !is_listed(object)).collect();
                 gone.iter().for_each(|object| self.lose_source(object, false));
+                self.sources.unreadable.retain(|object| object.kind != kind || is_listed(object));
                 self.sources.world.synced(kind);
             }
             News::Standing(kind, standing) => self.kind_stands(kind, standing),
@@ -246,6 +259,7 @@ impl Hub {
         let zones: BTreeSet<ZoneKey> = concerned.flat_map(|(_, zones)| zones.iter().cloned()).collect();
         for zone in zones {
             self.tell_reading(&zone);
+            self.release_zone(&zone);
             self.wake.insert(zone);
         }
     }

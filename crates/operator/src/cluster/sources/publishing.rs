@@ -42,10 +42,17 @@ impl Hub {
         if !self.is_synced() {
             return;
         }
+        if !self.sources.is_stale() {
+            return;
+        }
         // Whoever looks at a kind for the first time is published again when that was listed.
         for reference in std::mem::take(&mut self.sources.stale) {
             self.publish_object(&reference);
         }
+        // Zones that are going waited until it was known who depends on them.
+        let going = self.zones.iter().filter(|(_, zone)| zone.is_leaving() && zone.reading.is_some());
+        let going: Vec<ZoneKey> = going.map(|(key, _)| key.clone()).collect();
+        going.iter().for_each(|zone| self.release_zone(zone));
     }
 
     fn publish_object(&mut self, reference: &ObjectRef) {
@@ -69,8 +76,10 @@ impl Hub {
             }
             self.sources.dependents.entry(look).or_default().insert(reference.clone());
         }
+        let mut left: BTreeSet<ZoneKey> = BTreeSet::new();
         for place in before.wishes.keys().filter(|place| !placed.wishes.contains_key(*place)) {
             self.unwish(&place.0, &place.1, &Wisher::Source(reference.clone(), place.2));
+            left.insert(place.0.clone());
         }
         let mut states = before.states;
         states.retain(|place, _| placed.wishes.get(place) == before.wishes.get(place));
@@ -102,6 +111,12 @@ impl Hub {
         }
         self.complain(reference, placed.complaints);
         self.tell_source(reference);
+        // No pass comes to a zone in trouble: nobody else would let it go.
+        for zone in left {
+            if self.zones.get(&zone).is_some_and(|zone| zone.trouble.is_some()) {
+                self.release_zone(&zone);
+            }
+        }
     }
 
     fn place_source(&self, reference: &ObjectRef) -> Placed {
