@@ -117,7 +117,9 @@ impl Published {
         if self.unclear.is_some() || here.iter().any(|asked| asked.intent.values.is_none()) {
             return Word::Awaited;
         }
-        if self.unread.contains(name) { Word::Silent } else { Word::WantsOther }
+        // A headless Service's Pods have names below its own.
+        let is_unread = self.unread.iter().any(|own| name.is_within(own));
+        if is_unread { Word::Silent } else { Word::WantsOther }
     }
 }
 

@@ -47,6 +47,8 @@ fn a_prefix_dialect_or_kind_that_is_read_no_more_is_no_evidence() {
     let old = service("old.example.org/hostname: www.example.com");
     assert!(old.records().is_empty());
     assert_eq!(old.says("www.example.com", RecordType::A), Word::Silent);
+    // Nor do names below it count as given up, which Pods of a headless Service have.
+    assert_eq!(old.says("pod-0.www.example.com", RecordType::A), Word::Silent);
     let alpha = service("external-dns.alpha.kubernetes.io/hostname: www.example.com")
         .dialects(&[Dialect::Zonekeeper]);
     assert_eq!(alpha.says("www.example.com", RecordType::A), Word::Silent);
