@@ -1,12 +1,17 @@
 //! Where the programs are, and which versions this crate pins.
 
-use std::{env, path::PathBuf};
+use std::{env, fs, path::PathBuf};
 
 use anyhow::{Context, Result};
 
-const KUBERNETES: (&str, &str, &str) =
+/// A folder of `make tools`, the module that it is built from, and the go.mod that pins its version.
+type Origin = (&'static str, &'static str, &'static str);
+
+const KUBERNETES: Origin =
     ("kubernetes", "k8s.io/kubernetes", include_str!("../go/kubernetes/go.mod"));
-const ETCD: (&str, &str, &str) = ("etcd", "go.etcd.io/etcd/server/v3", include_str!("../go/etcd/go.mod"));
+const ETCD: Origin = ("etcd", "go.etcd.io/etcd/server/v3", include_str!("../go/etcd/go.mod"));
+const EXTERNAL_DNS: Origin =
+    ("external-dns", "sigs.k8s.io/external-dns", include_str!("../go/external-dns/go.mod"));
 
 /// The version of Kubernetes, such as `v1.36.4`.
 pub fn kubernetes_version() -> &'static str {
@@ -15,8 +20,12 @@ pub fn kubernetes_version() -> &'static str {
 
 /// The program of that name: from KUBEBUILDER_ASSETS, else as `make tools` built it.
 pub fn find(program: &str) -> Result<PathBuf> {
-    let (folder, module, go_mod) = if program == "etcd" { ETCD } else { KUBERNETES };
-    let built = cache()?.join("tools").join(format!("{folder}-{}", version(module, go_mod)));
+    let origin = match program {
+        "etcd" => ETCD,
+        "external-dns" => EXTERNAL_DNS,
+        _ => KUBERNETES,
+    };
+    let built = built(origin)?;
     let given = env::var_os("KUBEBUILDER_ASSETS").map(PathBuf::from);
     given
         .into_iter()
@@ -24,6 +33,23 @@ pub fn find(program: &str) -> Result<PathBuf> {
         .map(|folder| folder.join(program))
         .find(|path| path.is_file())
         .with_context(|| format!("{program} is missing: run `make tools`, or set KUBEBUILDER_ASSETS"))
+}
+
+/// The CustomResourceDefinitions of the Gateway API and of DNSEndpoint, as their projects publish them.
+pub fn published_definitions() -> Result<String> {
+    let folder = built(EXTERNAL_DNS)?.join("definitions");
+    let missing = || format!("{} is missing: run `make tools`", folder.display());
+    let mut files: Vec<PathBuf> = fs::read_dir(&folder)
+        .with_context(missing)?
+        .map(|entry| Ok(entry?.path()))
+        .collect::<Result<_>>()?;
+    files.sort();
+    let texts: Vec<String> = files.iter().map(fs::read_to_string).collect::<Result<_, _>>()?;
+    Ok(texts.join("\n---\n"))
+}
+
+fn built((folder, module, go_mod): Origin) -> Result<PathBuf> {
+    Ok(cache()?.join("tools").join(format!("{folder}-{}", version(module, go_mod))))
 }
 
 /// The cache of scripts/setup.

@@ -1,7 +1,7 @@
 //! A real Kubernetes control plane as local processes, for tests.
 //!
-//! `make tools` builds etcd, kube-apiserver, kube-controller-manager and kubectl once, in the versions
-//! that `go/etcd/go.mod` and `go/kubernetes/go.mod` pin; what the folder `KUBEBUILDER_ASSETS` holds is
+//! `make tools` builds etcd, kube-apiserver, kube-controller-manager, kubectl and ExternalDNS once, in the versions
+//! that the go.mod of each folder of `go` pins; what the folder `KUBEBUILDER_ASSETS` holds is
 //! taken from there. Nothing is downloaded when tests run, and nothing but loopback is used.
 //!
 //! ```no_run
@@ -47,7 +47,7 @@ mod view;
 mod wait;
 
 pub use crate::{
-    binaries::find as program,
+    binaries::{find as program, published_definitions},
     namespace::Namespace,
     plane::{ControlPlane, Options},
     process::Process,
