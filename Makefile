@@ -3,7 +3,7 @@ SHELL := /bin/bash
 CACHE ?= $(if $(ZONEKEEPER_CACHE),$(ZONEKEEPER_CACHE),$(if $(XDG_CACHE_HOME),$(XDG_CACHE_HOME),$(HOME)/.cache)/zonekeeper)
 
 .DEFAULT_GOAL := help
-.PHONY: help up test unit check gen bench setup tools
+.PHONY: help up test unit compat check gen bench setup tools
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -19,6 +19,10 @@ test: ## everything: checks, all tests, the simulator's conformance, the crash s
 
 unit: ## the tests that need nothing but Rust
 	@cargo test --package zonekeeper-kernel --package zonekeeper-api --package zonekeeper --package xtask
+
+compat: ## ExternalDNS and Zonekeeper side by side: records, taking over, accidents
+	@scripts/setup test
+	@cargo test --package zonekeeper-tests --test compat
 
 check: ## formatting, lints, dependency policy, generated files
 	@scripts/setup check

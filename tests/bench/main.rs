@@ -8,6 +8,7 @@ mod calls;
 mod cold;
 mod operator;
 mod planning;
+mod sources;
 
 use std::process::Command;
 
@@ -24,6 +25,11 @@ async fn main() -> anyhow::Result<()> {
     {
         return operator::measure(parts).await;
     }
+    if let [mode, parts @ ..] = arguments.as_slice()
+        && mode == "sources"
+    {
+        return sources::measure(parts).await;
+    }
     println!("## Planning\n");
     println!("Live and desired in memory, comment markers signed and verified; one thread.\n");
     println!("| records | change | plan | changes | peak memory of the process |\n|---|---|---|---|---|");
@@ -38,5 +44,6 @@ async fn main() -> anyhow::Result<()> {
     println!("\nOne changed name in a zone of 100,000 records: {}\n", planning::one_name(100_000)?);
     calls::measure().await?;
     cold::measure().await?;
-    operator::measure(&[]).await
+    operator::measure(&[]).await?;
+    sources::measure(&[]).await
 }

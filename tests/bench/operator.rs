@@ -20,12 +20,12 @@ use serde_json::{Value, json};
 use zonekeeper_api::{DNSProvider, DNSZone, RecordSet};
 use zonekeeper_tests::binary::binary;
 
-const HOME: &str = "zonekeeper-system";
-const SINGLE: usize = 200;
+pub const HOME: &str = "zonekeeper-system";
+pub const SINGLE: usize = 200;
 const BURST: usize = 1_000;
-const MANY: usize = 10_000;
-const AT_ONCE: usize = 24;
-const PATIENCE: Duration = Duration::from_secs(300);
+pub const MANY: usize = 10_000;
+pub const AT_ONCE: usize = 24;
+pub const PATIENCE: Duration = Duration::from_secs(300);
 
 /// A control plane with one provider, and an operator that can be started and ended.
 struct Site {
@@ -36,7 +36,7 @@ struct Site {
 }
 
 /// The operator, ended with this.
-struct Running(Child);
+pub struct Running(pub Child);
 
 impl Drop for Running {
     fn drop(&mut self) {
@@ -286,7 +286,7 @@ impl Site {
     }
 }
 
-async fn create<K>(api: &Api<K>, object: Value) -> anyhow::Result<()>
+pub async fn create<K>(api: &Api<K>, object: Value) -> anyhow::Result<()>
 where
     K: Clone + std::fmt::Debug + serde::Serialize + serde::de::DeserializeOwned,
 {
@@ -294,7 +294,7 @@ where
     Ok(())
 }
 
-fn object(kind: &str, name: &str, spec: Value) -> Value {
+pub fn object(kind: &str, name: &str, spec: Value) -> Value {
     json!({"apiVersion": zonekeeper_api::API_VERSION, "kind": kind, "metadata": {"name": name}, "spec": spec})
 }
 
@@ -306,21 +306,21 @@ fn name(zone: usize, index: usize) -> String {
     format!("host-{index}-{zone}")
 }
 
-fn print_times(job: &str, times: &mut Vec<Duration>) {
+pub fn print_times(job: &str, times: &mut Vec<Duration>) {
     times.sort();
     let at = |share: f64| times[((times.len() - 1) as f64 * share) as usize].as_secs_f64() * 1_000.0;
     println!("| {job} | {:.1} ms | {:.1} ms | {:.1} ms |", at(0.5), at(0.99), at(1.0));
     times.clear();
 }
 
-fn memory(running: &Running) -> anyhow::Result<usize> {
+pub fn memory(running: &Running) -> anyhow::Result<usize> {
     let status = std::fs::read_to_string(format!("/proc/{}/status", running.0.id()))?;
     let line = status.lines().find(|line| line.starts_with("VmRSS:")).context("no VmRSS")?;
     let kibibytes: usize = line.split_whitespace().nth(1).context("no figure")?.parse()?;
     Ok(kibibytes / 1024)
 }
 
-fn cpu_seconds(running: &Running) -> anyhow::Result<f64> {
+pub fn cpu_seconds(running: &Running) -> anyhow::Result<f64> {
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", running.0.id()))?;
     let fields: Vec<&str> = stat.rsplit(')').next().context("no fields")?.split_whitespace().collect();
     let ticks: f64 = fields[11].parse::<f64>()? + fields[12].parse::<f64>()?;

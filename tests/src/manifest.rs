@@ -69,6 +69,11 @@ impl Manifest {
         self
     }
 
+    pub fn annotated(mut self, key: &str, value: &str) -> Self {
+        self.0["metadata"]["annotations"][key] = value.into();
+        self
+    }
+
     /// Sets a field of the spec by its path: `cloudflare.proxied`.
     pub fn with(mut self, path: &str, value: impl Into<Value>) -> Self {
         let mut at = &mut self.0["spec"];

@@ -147,6 +147,15 @@ pub const OPERATOR: &[(Scope, Rule)] = &[
     (
         Scope::Cluster,
         Rule {
+            group: "apiextensions.k8s.io",
+            resources: &["customresourcedefinitions"],
+            verbs: &["get"],
+            why: "Tells routes that somebody deleted from routes that went with their definition, whose records stay.",
+        },
+    ),
+    (
+        Scope::Cluster,
+        Rule {
             group: "externaldns.k8s.io",
             resources: &["dnsendpoints"],
             verbs: READ,
@@ -186,7 +195,7 @@ pub const OPERATOR: &[(Scope, Rule)] = &[
             group: "coordination.k8s.io",
             resources: &["leases"],
             verbs: &["get", "create", "update"],
-            why: "Elects the replica that leads.",
+            why: "Elects the replica that leads, and says where `zonekeeper status` can ask it.",
         },
     ),
 ];

@@ -96,4 +96,9 @@ pub struct GuardStatus {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 50), inner(length(max = 128)))]
     pub used_approvals: Vec<String>,
+    /// A digest of spec.sources as it was when all names that were read with it were accounted for. Until they are so
+    /// again, names that nobody asks for any more stay, or go by approval.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[schemars(length(max = 128))]
+    pub reading: String,
 }

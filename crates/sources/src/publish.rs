@@ -256,7 +256,8 @@ fn unread(object: &Object, reading: &Reading) -> BTreeSet<Name> {
     let mut names: Vec<String> = foreign.flat_map(|(_, value)| list(value)).collect();
     let prefix = dialect::prefixes(Dialect::CloudflareOperator)[0];
     let is_cloudflare_operators = object.meta.annotations.keys().any(|key| key.starts_with(prefix));
-    if !reads_hosts(reading) || (is_cloudflare_operators && !reading.reads(Dialect::CloudflareOperator)) {
+    let needs_cloudflare_operator = is_cloudflare_operators || !reads_hosts(reading);
+    if needs_cloudflare_operator && !reading.reads(Dialect::CloudflareOperator) {
         names.extend(kinds::spec_hosts(object).into_iter().map(|(host, _)| host));
     }
     names.iter().filter_map(|name| Name::parse(name).ok()).collect()

@@ -153,6 +153,7 @@ fn handle(
             }
         }
     };
+    world.bytes += body.len() + reply.body.len();
     let line = Line {
         kind: EntryKind::Request,
         method: parts.method.to_string(),

@@ -145,6 +145,11 @@ impl Sim {
         lock(&self.world).requests
     }
 
+    /// How many bytes the bodies of requests and replies had.
+    pub fn bytes(&self) -> usize {
+        lock(&self.world).bytes
+    }
+
     /// The same, without GET.
     pub fn writes(&self) -> usize {
         lock(&self.world).writes

@@ -40,6 +40,8 @@ pub struct World {
     pub gate: Gate,
     pub rate: RateLimit,
     pub requests: usize,
+    /// The bodies of requests and replies together.
+    pub bytes: usize,
     pub writes: usize,
 }
 
@@ -57,6 +59,7 @@ impl World {
             gate: Gate::default(),
             rate: RateLimit::new(config.rate_limit, config.rate_window),
             requests: 0,
+            bytes: 0,
             writes: 0,
         })
     }

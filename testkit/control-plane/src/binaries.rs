@@ -7,8 +7,7 @@ use anyhow::{Context, Result};
 /// A folder of `make tools`, the module that it is built from, and the go.mod that pins its version.
 type Origin = (&'static str, &'static str, &'static str);
 
-const KUBERNETES: Origin =
-    ("kubernetes", "k8s.io/kubernetes", include_str!("../go/kubernetes/go.mod"));
+const KUBERNETES: Origin = ("kubernetes", "k8s.io/kubernetes", include_str!("../go/kubernetes/go.mod"));
 const ETCD: Origin = ("etcd", "go.etcd.io/etcd/server/v3", include_str!("../go/etcd/go.mod"));
 const EXTERNAL_DNS: Origin =
     ("external-dns", "sigs.k8s.io/external-dns", include_str!("../go/external-dns/go.mod"));
@@ -39,10 +38,8 @@ pub fn find(program: &str) -> Result<PathBuf> {
 pub fn published_definitions() -> Result<String> {
     let folder = built(EXTERNAL_DNS)?.join("definitions");
     let missing = || format!("{} is missing: run `make tools`", folder.display());
-    let mut files: Vec<PathBuf> = fs::read_dir(&folder)
-        .with_context(missing)?
-        .map(|entry| Ok(entry?.path()))
-        .collect::<Result<_>>()?;
+    let mut files: Vec<PathBuf> =
+        fs::read_dir(&folder).with_context(missing)?.map(|entry| Ok(entry?.path())).collect::<Result<_>>()?;
     files.sort();
     let texts: Vec<String> = files.iter().map(fs::read_to_string).collect::<Result<_, _>>()?;
     Ok(texts.join("\n---\n"))

@@ -4,7 +4,7 @@
 use std::{
     collections::BTreeMap,
     fs,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{
         Mutex,
         atomic::{AtomicUsize, Ordering},
@@ -123,22 +123,33 @@ impl<'a> Lab<'a> {
 
     /// Starts the operator with a log level.
     pub fn run_at(&self, level: &str, arguments: &[&str]) {
-        // AddressSources have no controller name: every lab that runs asks them, and all must see the same.
-        let own = ["--namespace", self.home.name(), "--controller-name", &self.controller()];
-        let own = [&own[..], &["--allow-address-source", "127.0.0.0/8"]].concat();
-        let arguments: Vec<&str> = own.iter().chain(arguments).copied().collect();
-        self.start(level, &arguments);
+        self.start(level, &self.kubeconfig(), &self.with_own(arguments));
+    }
+
+    /// Starts the operator with a kubeconfig of the test's own.
+    pub fn run_through(&self, kubeconfig: &Path) {
+        self.start(LEVEL, kubeconfig, &self.with_own(&[]));
     }
 
     /// Starts the operator without a controller name of the lab's own.
     pub fn run_plainly(&self, arguments: &[&str]) {
-        self.start(LEVEL, arguments);
+        let arguments: Vec<String> = arguments.iter().map(ToString::to_string).collect();
+        self.start(LEVEL, &self.kubeconfig(), &arguments);
     }
 
-    fn start(&self, level: &str, arguments: &[&str]) {
-        let kubeconfig = self.plane.kubeconfig(&User::zonekeeper()).expect("a kubeconfig");
-        let arguments: Vec<String> = arguments.iter().map(ToString::to_string).collect();
-        let operator = Operator::start(&kubeconfig, &arguments, level, &self.log);
+    fn with_own(&self, arguments: &[&str]) -> Vec<String> {
+        // AddressSources have no controller name: every lab that runs asks them, and all must see the same.
+        let own = ["--namespace", self.home.name(), "--controller-name", &self.controller()];
+        let own = [&own[..], &["--allow-address-source", "127.0.0.0/8"]].concat();
+        own.iter().chain(arguments).map(ToString::to_string).collect()
+    }
+
+    fn kubeconfig(&self) -> PathBuf {
+        self.plane.kubeconfig(&User::zonekeeper()).expect("a kubeconfig")
+    }
+
+    fn start(&self, level: &str, kubeconfig: &Path, arguments: &[String]) {
+        let operator = Operator::start(kubeconfig, arguments, level, &self.log);
         *self.operator.lock().expect("one test, one thread") = Some(operator);
     }
 

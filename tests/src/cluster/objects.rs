@@ -17,9 +17,14 @@ pub fn api(client: Client, kind: &str, namespace: &str) -> Api<DynamicObject> {
         "Namespace" => ("", "v1", false),
         "ClusterRole" | "ClusterRoleBinding" => ("rbac.authorization.k8s.io", "v1", false),
         "Role" | "RoleBinding" => ("rbac.authorization.k8s.io", "v1", true),
-        "Secret" | "ServiceAccount" | "Service" => ("", "v1", true),
+        "Secret" | "ServiceAccount" | "Service" | "Pod" => ("", "v1", true),
+        "Node" => ("", "v1", false),
+        "EndpointSlice" => ("discovery.k8s.io", "v1", true),
         "Ingress" => ("networking.k8s.io", "v1", true),
         "Gateway" | "HTTPRoute" => ("gateway.networking.k8s.io", "v1beta1", true),
+        "GRPCRoute" | "TLSRoute" | "TCPRoute" | "UDPRoute" | "ListenerSet" => {
+            ("gateway.networking.k8s.io", "v1", true)
+        }
         "DNSEndpoint" => ("externaldns.k8s.io", "v1alpha1", true),
         "Event" => ("events.k8s.io", "v1", true),
         "CustomResourceDefinition" => ("apiextensions.k8s.io", "v1", false),

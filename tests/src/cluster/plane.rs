@@ -12,12 +12,26 @@ use tokio::sync::OnceCell;
 use super::objects;
 
 static PREPARED: OnceCell<()> = OnceCell::const_new();
+static WITH_DEFINITIONS: OnceCell<()> = OnceCell::const_new();
 
 /// The one of this test process.
 pub async fn shared() -> &'static ControlPlane {
     let plane = ControlPlane::shared().await;
     PREPARED.get_or_init(|| prepare(plane)).await;
     plane
+}
+
+/// The same, where the kinds of the Gateway API and DNSEndpoint are installed.
+pub async fn with_published_definitions() -> &'static ControlPlane {
+    let plane = shared().await;
+    WITH_DEFINITIONS.get_or_init(|| install_published(plane)).await;
+    plane
+}
+
+/// Installs the Gateway API and DNSEndpoint, as their projects publish them.
+pub async fn install_published(plane: &ControlPlane) {
+    let definitions = control_plane::published_definitions().expect("make tools");
+    plane.install_crds(&definitions).await.expect("the API server takes them");
 }
 
 /// One of your own: nobody else's objects are there.

@@ -61,13 +61,14 @@ impl TxtNames {
 
     /// The marker's name for one set; the data's own where there is no room for another.
     ///
-    /// Guarantees: it lies inside `domain`. ExternalDNS's own name for a zone's apex would not.
+    /// Guarantees: it lies inside `domain`. ExternalDNS's own name for a zone's apex would not, unless a prefix ends in
+    /// a dot.
     pub fn marker_of(&self, data: &Name, rtype: RecordType, domain: &Name) -> Name {
         let typed = type_label(rtype);
         let apex = || Name::parse(&format!("_zk-{typed}.{domain}"));
         let (first, rest) = split(data);
         match Name::parse(&self.affixed(&typed, first, rest)) {
-            Ok(name) if data != domain && name.is_within(domain) && name != *domain => name,
+            Ok(name) if name.is_within(domain) && name != *domain => name,
             // A label that grew over 63 octets falls back to a name below the data's own, never outside.
             Ok(_) | Err(_) if data == domain => apex().unwrap_or_else(|_| domain.clone()),
             Ok(_) | Err(_) => Name::parse(&format!("_zk-{typed}.{data}")).unwrap_or_else(|_| data.clone()),

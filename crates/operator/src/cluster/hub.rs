@@ -85,6 +85,8 @@ pub struct NamespaceEntry {
 /// All that is known.
 pub struct Hub {
     pub client: Client,
+    /// The one for watches of source objects, which does not try again by itself.
+    pub watching: Client,
     pub hub: UnboundedSender<Message>,
     pub namespace: String,
     pub controller_name: String,
@@ -122,6 +124,7 @@ pub struct Hub {
 /// Runs the operator until it is told to end, and what was begun is done.
 pub async fn run(options: Options, owner: String) {
     let (sender, messages) = unbounded_channel();
+    options.ear.open(sender.clone());
     watch::start(&options.client, &sender);
     let instance = std::env::var("POD_NAME").unwrap_or_else(|_| "zonekeeper".into());
     let hub = Hub {
@@ -129,6 +132,7 @@ pub async fn run(options: Options, owner: String) {
         writer: Writer::new(options.client.clone(), sender.clone()),
         teller: Teller::new(options.client.clone(), instance),
         client: options.client,
+        watching: options.watching,
         hub: sender,
         namespace: options.namespace,
         controller_name: options.controller_name,
@@ -208,6 +212,10 @@ impl Hub {
             Message::Opened { zone, attempt, found } => self.zone_opened(&zone, attempt, found),
             Message::Done { zone, worker, result, took } => self.pass_done(&zone, worker, *result, took),
             Message::Asked(question) => self.answer(question),
+            Message::Overview(answer) => {
+                // Whoever asked may be gone.
+                let _ = answer.send(self.overview());
+            }
             Message::Source(news) => self.hear(news),
             Message::Enter(entry) => self.enter(entry),
             Message::Addresses { source, attempt, found } => self.addresses_found(&source, attempt, found),

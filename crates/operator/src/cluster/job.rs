@@ -16,7 +16,7 @@ use zonekeeper_kernel::{
     reason::{Reason as Word, Rejection},
     record::LiveRecord,
     resolve::Intent,
-    zone::Zone,
+    zone::{SourcesKey, Zone},
 };
 use zonekeeper_providers::ProviderError;
 
@@ -78,6 +78,8 @@ pub struct Survey {
     pub orphans: Vec<Orphan>,
     pub drift: Option<String>,
     pub shows_our_id: bool,
+    /// How source objects were read.
+    pub sources: Option<SourcesKey>,
     /// Why nothing was written, where that is so.
     pub read_only: Option<Verdict>,
 }
@@ -188,6 +190,7 @@ impl Job {
                 orphans: Vec::new(),
                 drift: None,
                 shows_our_id: worker.shows_our_id(),
+                sources: self.zone.sources,
                 read_only: Some(why),
             }),
             applied: Vec::new(),
@@ -276,6 +279,7 @@ impl Job {
             orphans: std::mem::take(&mut pass.plan.orphans),
             drift: pass.plan.drift.first().map(|change| drift::message(change, domain)),
             shows_our_id: pass.plan.counts.owned > 0,
+            sources: self.zone.sources.clone(),
             read_only: None,
             outstanding,
         });

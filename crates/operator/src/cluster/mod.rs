@@ -16,9 +16,11 @@ mod lease;
 mod ledger;
 mod marker_key;
 mod opening;
+pub mod overview;
 mod pacing;
 mod passes;
 mod plan_status;
+pub mod presence;
 mod providers;
 mod records;
 mod release;
@@ -37,7 +39,7 @@ mod zones;
 use std::{net::IpAddr, sync::Arc, time::Duration};
 
 use kube::Client;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, oneshot};
 use zonekeeper_api::{AddressSource, DNSProvider, DNSZone, RecordSet};
 use zonekeeper_kernel::zone::ZoneKey;
 use zonekeeper_providers::{ProviderError, ZoneAccess, fence::Fence};
@@ -54,6 +56,8 @@ pub type Key = (String, String);
 /// How the operator runs.
 pub struct Options {
     pub client: Client,
+    /// One that does not try again by itself.
+    pub watching: Client,
     /// Where its own Secrets are.
     pub namespace: String,
     /// Which DNSProviders are its own.
@@ -64,6 +68,8 @@ pub struct Options {
     pub fence: Arc<dyn Fence>,
     pub metrics: Arc<Metrics>,
     pub health: Arc<Health>,
+    /// Where it can be asked.
+    pub ear: Arc<overview::Ear>,
     /// Told when it is time to end.
     pub ending: Arc<Notify>,
 }
@@ -87,6 +93,8 @@ pub enum Message {
     },
     /// A pass asks who still wants a record.
     Asked(testimony::Question),
+    /// Somebody asks who wants what.
+    Overview(oneshot::Sender<overview::Overview>),
     /// A watch of source objects saw something.
     Source(sources::follow::News),
     /// A pass is about to send what the guard must not forget.

@@ -81,8 +81,15 @@ impl Hub {
                 entry.wishes.remove(name);
             }
         }
-        entry.dirty.add(name.clone());
-        self.wake.insert(zone.clone());
+        self.look_again(zone, name.clone());
+    }
+
+    /// Has the next pass over a zone look at a name.
+    pub fn look_again(&mut self, zone: &ZoneKey, name: Name) {
+        if let Some(entry) = self.zones.get_mut(zone) {
+            entry.dirty.add(name);
+            self.wake.insert(zone.clone());
+        }
     }
 
     /// Notes that an object may hold something that it wishes no more.
@@ -263,6 +270,9 @@ impl Hub {
             let was_looked_at = pass.failure.is_none() && survey.read_only.is_none();
             if was_looked_at && !entry.guard.pending_approval.as_ref().is_some_and(is_open) {
                 entry.use_up_approval();
+            }
+            if was_looked_at {
+                entry.settle_reading(&survey);
             }
             entry.survey = Some(survey);
             entry.handled.clone_from(&entry.requested);

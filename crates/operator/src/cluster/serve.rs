@@ -1,4 +1,4 @@
-//! What the operator serves over HTTP: health, readiness and metrics.
+//! What the operator serves over HTTP: health, readiness, metrics, and who asks for what.
 
 use std::{
     collections::BTreeMap,
@@ -11,7 +11,12 @@ use std::{
 };
 
 use anyhow::Context;
-use axum::{Router, http::StatusCode, routing::get};
+use axum::{
+    Json, Router,
+    http::StatusCode,
+    response::{IntoResponse, Response},
+    routing::get,
+};
 use prometheus_client::{
     encoding::{EncodeLabelSet, text::encode},
     metrics::{
@@ -29,7 +34,10 @@ use zonekeeper_kernel::{
 };
 use zonekeeper_providers::meter::{Meter, Outcome};
 
-use crate::cluster::zone_entry::ZoneEntry;
+use crate::cluster::{
+    overview::{self, Ear},
+    zone_entry::ZoneEntry,
+};
 
 /// A hub that has not moved for this long hangs.
 const HANGING: Duration = Duration::from_secs(120);
@@ -301,7 +309,12 @@ fn durations() -> Histogram {
 }
 
 /// Serves until the process ends.
-pub async fn serve(listen: SocketAddr, health: Arc<Health>, metrics: Arc<Metrics>) -> anyhow::Result<()> {
+pub async fn serve(
+    listen: SocketAddr,
+    health: Arc<Health>,
+    metrics: Arc<Metrics>,
+    ear: Arc<Ear>,
+) -> anyhow::Result<SocketAddr> {
     let listener = tokio::net::TcpListener::bind(listen)
         .await
         .with_context(|| format!("listening on {listen}; change --listen"))?;
@@ -309,15 +322,24 @@ pub async fn serve(listen: SocketAddr, health: Arc<Health>, metrics: Arc<Metrics
         true => (StatusCode::OK, "ok\n"),
         false => (StatusCode::SERVICE_UNAVAILABLE, "not yet\n"),
     };
+    let served = listener.local_addr()?;
     let (healthy, ready) = (health.clone(), health);
     let router = Router::new()
         .route("/healthz", get(move || async move { answer(healthy.is_healthy()) }))
         .route("/readyz", get(move || async move { answer(ready.is_ready()) }))
-        .route("/metrics", get(move || async move { metrics.text() }));
+        .route("/metrics", get(move || async move { metrics.text() }))
+        .route(overview::PATH, get(move || async move { overview(&ear).await }));
     tokio::spawn(async move {
         if let Err(error) = axum::serve(listener, router).await {
             tracing::error!(%error, "the HTTP server ended");
         }
     });
-    Ok(())
+    Ok(served)
+}
+
+async fn overview(ear: &Ear) -> Response {
+    match ear.ask().await {
+        Some(overview) => Json(overview).into_response(),
+        None => (StatusCode::SERVICE_UNAVAILABLE, "this replica waits for its turn\n").into_response(),
+    }
 }

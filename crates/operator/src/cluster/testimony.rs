@@ -37,7 +37,7 @@ pub struct Answer {
     pub testimonies: Vec<Testimony>,
     /// The kinds of source objects that are followed, as the server serves them.
     pub followed: BTreeMap<Kind, ApiResource>,
-    /// Whether those are all that any zone reads.
+    /// Whether those are all that any zone reads, and were there all the time.
     pub is_complete: bool,
 }
 
@@ -107,7 +107,7 @@ impl Hub {
         let answer = Answer {
             testimonies,
             followed: self.sources.followed().map(|(kind, resource)| (kind, resource.clone())).collect(),
-            is_complete: self.sources.is_followed_completely(),
+            is_complete: self.sources.is_followed_completely() && !self.sources.has_returned_kinds(),
         };
         // Whoever asked may be gone.
         let _ = question.answer.send(answer);
@@ -134,8 +134,9 @@ impl Hub {
         let record_set = self.records.keys().find(is_it).map(|key| Subject::RecordSet(key.clone()));
         record_set.or_else(|| {
             let mut sources = self.sources.seen();
-            let found = sources.find(|object| *object.holder().hash() == *hash)?;
-            Some(Subject::Source(found.reference()))
+            let found =
+                sources.find(|object| *object.holder().hash() == *hash).map(|object| object.reference());
+            found.or_else(|| self.sources.departed.get(hash).cloned()).map(Subject::Source)
         })
     }
 
@@ -147,12 +148,12 @@ impl Hub {
         rtype: RecordType,
         reference: ObjectRef,
     ) -> Testimony {
-        let reading = self.zones.get(zone).and_then(|entry| entry.reading.as_ref());
+        let Some(entry) = self.zones.get(zone) else { return Testimony::Nothing };
         // A kind that the zone reads no more says nothing.
         let is_read = |reading: &&Arc<Reading>| {
             reading.kinds().iter().any(|kind| Kind::Source(*kind) == reference.kind)
         };
-        let Some(reading) = reading.filter(is_read) else { return Testimony::Nothing };
+        let Some(reading) = entry.reading.as_ref().filter(is_read) else { return Testimony::Nothing };
         let is_followed = matches!(self.sources.standing(reference.kind), Standing::Following(_));
         if !is_followed || self.sources.unreadable.contains(&reference) {
             return Testimony::Awaited;
@@ -160,6 +161,9 @@ impl Hub {
         let subject = Subject::Source(reference.clone());
         let seen = match self.sources.world.get(&reference) {
             Found::Here(object) => object,
+            Found::NotThere | Found::Deleted if self.sources.may_have_gone_with_kind(&reference) => {
+                return Testimony::Nothing;
+            }
             Found::NotThere | Found::Deleted => return Testimony::Absent { object: subject },
             Found::NotKnown => return Testimony::Awaited,
         };
@@ -174,6 +178,7 @@ impl Hub {
             Word::WantsOther if published.standing == sources::Standing::Leaving => {
                 Testimony::Leaving { object: subject, uid: seen.meta.uid.clone() }
             }
+            Word::WantsOther if entry.has_names_of_another_reading() => Testimony::Nothing,
             Word::WantsOther => Testimony::SourceWantsOther { object: subject, seen: Arc::new(seen.clone()) },
             Word::Wants if is_elsewhere && !self.sources.has_arrived(&reference, zone, name, rtype) => {
                 Testimony::Awaited

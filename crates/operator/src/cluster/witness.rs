@@ -18,7 +18,7 @@ use zonekeeper_sources::object::{Keep, Kind, Object, ObjectRef};
 
 use crate::cluster::{
     Message,
-    sources::kinds::find,
+    sources::kinds::{find, is_staying},
     testimony::{Answer, Question, Subject, Testimony},
 };
 
@@ -82,10 +82,14 @@ impl Witness {
         let mut fresh = Fresh::default();
         for (kind, subjects) in by_kind {
             let Some(resource) = resource_of(kind, answer) else { continue };
-            match subjects.len() > MOST_READS {
-                true => fresh.objects.extend(self.list_objects(kind, &resource, subjects).await),
-                false => fresh.objects.extend(self.read_each(&resource, subjects).await),
+            let mut read = match subjects.len() > MOST_READS {
+                true => self.list_objects(kind, &resource, subjects).await,
+                false => self.read_each(&resource, subjects).await,
+            };
+            if read.iter().any(|(_, found)| found.is_none()) && !self.is_staying(kind).await {
+                read.retain(|(_, found)| found.is_some());
             }
+            fresh.objects.extend(read);
         }
         let has_hashes =
             answer.testimonies.iter().any(|testimony| matches!(testimony, Testimony::AbsentHash { .. }));
@@ -93,6 +97,15 @@ impl Witness {
             fresh.hashes = self.all_hashes(answer).await;
         }
         fresh
+    }
+
+    /// Whether what is not there was deleted, and did not go with its kind.
+    async fn is_staying(&self, kind: Option<Kind>) -> bool {
+        let Some(kind) = kind else { return true };
+        is_staying(&self.client, kind).await.unwrap_or_else(|error| {
+            tracing::warn!(kind = kind.as_str(), %error, "a definition can't be read; records stay for now");
+            false
+        })
     }
 
     async fn read_each(
@@ -138,11 +151,15 @@ impl Witness {
         };
         let mut found: BTreeMap<Subject, DynamicObject> =
             listed.items.into_iter().map(|object| (subject(kind, &object), object)).collect();
-        let found = |subject: Subject| {
+        let (there, absent): (BTreeSet<Subject>, BTreeSet<Subject>) =
+            subjects.into_iter().partition(|subject| found.contains_key(subject));
+        // A list that is empty, or too short, by mistake is no evidence.
+        let mut read = self.read_each(resource, absent).await;
+        read.extend(there.into_iter().map(|subject| {
             let object = found.remove(&subject);
             (subject, object)
-        };
-        subjects.into_iter().map(found).collect()
+        }));
+        read
     }
 
     /// The hashes of all objects that could be holders, whether or not a zone reads their kind now.
@@ -160,6 +177,11 @@ impl Witness {
         for (kind, resource) in resources {
             let all: Api<DynamicObject> = Api::all_with(self.client.clone(), &resource);
             let listed = all.list_metadata(&ListParams::default()).await.ok()?;
+            // An empty list may be a mistake, and here nothing else would tell.
+            let is_followed = kind.is_some_and(|kind| answer.followed.contains_key(&kind));
+            if is_followed && listed.items.is_empty() {
+                return None;
+            }
             for object in listed.items {
                 let name = (object.namespace().unwrap_or_default(), object.name_any());
                 hashes.insert(Subject::of(kind, name).holder().hash().to_string());

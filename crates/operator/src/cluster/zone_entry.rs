@@ -6,20 +6,25 @@ use std::{
     time::Duration,
 };
 
+use data_encoding::HEXLOWER;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::ResourceExt;
+use sha2::{Digest, Sha256};
 use tokio::sync::oneshot;
 use zonekeeper_api::{
     DNSZone, GoDuration, GuardStatus, Reason,
     wellknown::{APPROVE_PLAN, ZONE_FINALIZER},
 };
-use zonekeeper_kernel::{guard::Approval, name::Name, rdata::RecordType, resolve::Intent, zone::Zone};
-
+use zonekeeper_kernel::{
+    guard::Approval, holder::HolderRef, name::Name, plan::Orphan, rdata::RecordType, resolve::Intent,
+    zone::Zone,
+};
 use zonekeeper_sources::{Reading, object::ObjectRef};
 
 use crate::{
     cluster::{
-        Key, conditions::Verdict, job::Survey, pacing::Pacing, small_map::SmallMap, status, write::Desk,
+        Key, conditions::Verdict, job::Survey, pacing::Pacing, small_map::SmallMap, status,
+        testimony::record_set_of, write::Desk,
     },
     zone::ZoneWorker,
 };
@@ -238,6 +243,29 @@ impl ZoneEntry {
         self.guard.used_approvals.extend(self.guard.pending_approval.take());
         let excess = self.guard.used_approvals.len().saturating_sub(MOST_APPROVALS);
         self.guard.used_approvals.drain(..excess);
+    }
+
+    /// Whether names may be there that were read in another way: nobody asks for them, and nobody has said so.
+    pub fn has_names_of_another_reading(&self) -> bool {
+        !self.guard.reading.is_empty() && self.guard.reading != self.reading_digest()
+    }
+
+    /// Notes that no names of another reading are left, where a survey shows that.
+    pub fn settle_reading(&mut self, survey: &Survey) {
+        let is_of_source = |orphan: &Orphan| match &orphan.holder {
+            HolderRef::Full(holder) => record_set_of(holder).is_none(),
+            HolderRef::Hash(_) => true,
+            HolderRef::Nobody => false,
+        };
+        let is_current = self.zone.as_ref().is_some_and(|zone| zone.sources == survey.sources);
+        if is_current && !survey.orphans.iter().any(is_of_source) {
+            self.guard.reading = self.reading_digest();
+        }
+    }
+
+    fn reading_digest(&self) -> String {
+        let Some(reading) = &self.reading else { return String::new() };
+        HEXLOWER.encode(&Sha256::digest(reading.key().0.as_bytes())[..8])
     }
 
     /// What a person has approved and was not carried out yet.

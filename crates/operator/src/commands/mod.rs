@@ -1,12 +1,15 @@
 //! What the `zonekeeper` binary can do.
 
 mod apply;
+mod connect;
 mod export;
 mod options;
 mod plan;
 mod progress;
 mod run;
 pub mod say;
+mod status;
+mod table;
 mod up;
 
 use std::process::ExitCode;
@@ -33,6 +36,8 @@ enum Command {
     Plan(plan::Plan),
     /// Apply once, from CI. Exit code: 0 done, 2 something is held, 1 an error, a failure or a rejected object.
     Apply(apply::Apply),
+    /// Show who asks for which records, and what became of them.
+    Status(status::Status),
     /// Write a zone as an RFC 1035 zone file.
     Export(export::Export),
     /// Print the custom resource definitions.
@@ -68,6 +73,7 @@ impl Cli {
             Command::Up(up) => up.run().await,
             Command::Plan(plan) => plan.run().await,
             Command::Apply(apply) => apply.run().await,
+            Command::Status(status) => status.run().await,
             Command::Export(export) => export.run().await,
             Command::Crds => {
                 say::result(zonekeeper_api::crds_yaml());

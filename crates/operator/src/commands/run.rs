@@ -1,42 +1,36 @@
 //! `zonekeeper run`: the operator.
 
-use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
+use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use anyhow::Context;
 use clap::Args;
 use ipnet::IpNet;
 use k8s_openapi::api::core::v1::Namespace;
-use kube::{
-    Api, Client, Config,
-    config::{KubeConfigOptions, Kubeconfig},
-};
+use kube::{Api, Client};
 use tokio::sync::Notify;
 use zonekeeper_api::{GoDuration, wellknown::DEFAULT_CONTROLLER_NAME};
 use zonekeeper_providers::fence::{Fence, Unfenced};
 
 use crate::{
     address_source::Reachable,
-    cluster::{self, Election, Health, Metrics},
-    commands::{Ending, up::ended},
+    cluster::{self, Election, Health, Metrics, overview::Ear, presence::Presence},
+    commands::{
+        Ending,
+        connect::{self, ClusterOptions},
+        up::ended,
+    },
     telemetry::Telemetry,
 };
 
-/// How long the API server may take for one answer.
-const TIMEOUT: Duration = Duration::from_secs(30);
 /// How long what was begun may take when the program is told to end.
 const GRACE: Duration = Duration::from_secs(15);
-const IN_POD: &str = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";
 
 /// Run the operator in, or against, a cluster.
 #[derive(Debug, Args)]
 pub struct Run {
-    /// A kubeconfig; default: the pod's service account, else the usual places.
-    #[arg(long, value_name = "FILE")]
-    kubeconfig: Option<PathBuf>,
-    /// The operator's own namespace; default: the pod's, else the kubeconfig context's, else `default`.
-    #[arg(long)]
-    namespace: Option<String>,
-    /// Where /metrics, /healthz and /readyz are served.
+    #[command(flatten)]
+    cluster: ClusterOptions,
+    /// Where /metrics, /healthz, /readyz and /api/v1 are served.
     #[arg(long, default_value = "0.0.0.0:8080", value_name = "ADDRESS:PORT")]
     listen: SocketAddr,
     /// Let one of several replicas lead.
@@ -65,11 +59,15 @@ impl Run {
     }
 
     pub async fn run(self) -> anyhow::Result<Ending> {
-        let (client, context_namespace) = self.connect().await?;
-        let in_pod = std::fs::read_to_string(IN_POD).ok().map(|text| text.trim().to_owned());
-        let namespace = self.namespace.clone().or(in_pod).unwrap_or(context_namespace);
+        let (config, namespace) = self.cluster.config().await?;
+        // Whoever watches must know at once when the server does not answer.
+        let mut impatient = config.clone();
+        impatient.default_retry = false;
+        let watching = connect::client(impatient)?;
+        let client = connect::client(config)?;
         let (health, metrics) = (Arc::new(Health::default()), Arc::new(Metrics::default()));
-        cluster::serve(self.listen, health.clone(), metrics.clone()).await?;
+        let ear = Arc::new(Ear::default());
+        let served = cluster::serve(self.listen, health.clone(), metrics.clone(), ear.clone()).await?;
         let mut election = self.leader_elect.then(|| {
             let name = format!("zonekeeper-{}", self.controller_name.replace('/', "-"));
             let identity =
@@ -89,15 +87,18 @@ impl Run {
             None => Arc::new(Unfenced),
         };
         let owner = cluster_id(&client).await?;
+        Presence::own(&namespace, served).announce(&client, &self.controller_name).await;
         let ending = Arc::new(Notify::new());
         let options = cluster::Options {
             client,
+            watching,
             namespace,
             controller_name: self.controller_name.clone(),
             reachable: Reachable { allowed: self.allow_address_source.clone() },
             fence,
             metrics,
             health,
+            ear,
             ending: ending.clone(),
         };
         let operator = async {
@@ -124,21 +125,6 @@ impl Run {
                 Ok(Ending::Failed)
             }
         }
-    }
-
-    /// A client, and the namespace of its context.
-    async fn connect(&self) -> anyhow::Result<(Client, String)> {
-        let mut config = match &self.kubeconfig {
-            Some(file) => {
-                let kubeconfig = Kubeconfig::read_from(file)
-                    .with_context(|| format!("reading the kubeconfig {}", file.display()))?;
-                Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await?
-            }
-            None => Config::infer().await.context("finding a cluster; give --kubeconfig")?,
-        };
-        config.connect_timeout = Some(TIMEOUT);
-        let namespace = config.default_namespace.clone();
-        Ok((Client::try_from(config).context("setting up the Kubernetes client")?, namespace))
     }
 }
 

@@ -20,6 +20,7 @@ use crate::{
         Ending,
         options::{FolderOptions, listed, read},
         say,
+        table::{aligned, shortened},
     },
     folder::Folder,
     report::shown_line,
@@ -232,28 +233,9 @@ fn table(session: &Session, report: &Report) -> String {
     }
     let hidden = rows.len().saturating_sub(TABLE_ROWS + 1);
     rows.truncate(TABLE_ROWS + 1);
-    let mut widths = [0; 5];
-    for row in &rows {
-        for (width, cell) in widths.iter_mut().zip(row) {
-            *width = (*width).max(cell.chars().count());
-        }
-    }
-    let line = |row: &[String; 5]| {
-        let cells: Vec<String> =
-            row.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}")).collect();
-        cells.join("  ").trim_end().to_owned()
-    };
-    let mut lines: Vec<String> = rows.iter().map(line).collect();
+    let mut lines = aligned(&rows);
     if hidden > 0 {
         lines.push(format!("and {hidden} more"));
     }
     lines.join("\n")
-}
-
-fn shortened(text: &str) -> String {
-    if text.chars().count() <= 60 {
-        text.to_owned()
-    } else {
-        text.chars().take(57).chain("...".chars()).collect()
-    }
 }

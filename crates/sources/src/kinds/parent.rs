@@ -23,8 +23,14 @@ pub(super) enum Attached<'a> {
     Not,
     /// The parent does not take the route now, though the route asks for it.
     Refused(String),
-    /// The listeners that take it, in whose namespace they are, and what they say.
-    To { listeners: Vec<&'a Listener>, namespace: String, targets: Targets, settings: Settings },
+    /// The listeners that take it, in whose namespace they are, and what they say; and why some of them do not yet.
+    To {
+        listeners: Vec<&'a Listener>,
+        namespace: String,
+        targets: Targets,
+        settings: Settings,
+        refused: Option<String>,
+    },
 }
 
 /// The Gateways and ListenerSets that the route asks for, each once, in order.
@@ -117,6 +123,7 @@ pub(super) fn attach<'a>(reader: &mut Reader<'a>, parent: &ParentRef) -> Result<
                 namespace,
                 targets,
                 settings,
+                refused: None,
             })
         }
         Body::ListenerSet(set) => attach_to_set(reader, object, set),
@@ -148,14 +155,17 @@ fn attach_to_set<'a>(
         let mut status = set.status.listeners.iter();
         status.any(|status| status.name == listener.name && is_accepted(&status.conditions))
     };
-    let listeners = set.spec.listeners.iter().filter(is_served).collect();
+    let (listeners, waiting): (Vec<_>, Vec<_>) = set.spec.listeners.iter().partition(is_served);
+    let refused = waiting.first().map(|listener| {
+        format!("listener {} of {} is not accepted by its Gateway", listener.name, object.reference())
+    });
     let targets = match reader.target_of(object) {
         Some(targets) => targets,
         None => targets(reader, gateway),
     };
     let mut settings = reader.settings_of(object);
     settings.inherit(&reader.settings_of(gateway));
-    Ok(Attached::To { listeners, namespace, targets, settings })
+    Ok(Attached::To { listeners, namespace, targets, settings, refused })
 }
 
 /// A parent; none where it was seen to be deleted, which is the route's own loss.

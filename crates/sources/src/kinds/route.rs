@@ -72,7 +72,8 @@ impl Served {
         match attached {
             Attached::Not => {}
             Attached::Refused(why) => drop(self.refused.get_or_insert(why)),
-            Attached::To { listeners, namespace, targets, settings: inherited } => {
+            Attached::To { listeners, namespace, targets, settings: inherited, refused } => {
+                self.refused = self.refused.take().or(refused);
                 settings.inherit(&inherited);
                 let targets = reader.target_of(reader.object).unwrap_or(targets);
                 for listener in listeners {

@@ -1,6 +1,7 @@
 //! ExternalDNS's DNSEndpoint.
 
 use serde::Deserialize;
+use serde_json::Value;
 
 /// ExternalDNS's DNSEndpoint.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize)]
@@ -8,6 +9,18 @@ use serde::Deserialize;
 pub struct DnsEndpoint {
     /// What is asked for.
     pub spec: DnsEndpointSpec,
+    /// What was said of it.
+    pub status: DnsEndpointStatus,
+}
+
+/// The status of a DNSEndpoint.
+#[derive(Debug, Clone, PartialEq, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct DnsEndpointStatus {
+    /// The generation that it is about.
+    pub observed_generation: Option<i64>,
+    /// Its conditions, as anybody may have written them.
+    pub conditions: Vec<Value>,
 }
 
 /// The spec of a DNSEndpoint.

@@ -107,21 +107,30 @@ impl Follower {
                     self.tell(News::Standing(self.kind, Standing::Following(resource.clone())));
                 }
                 Ok(Event::Apply(object)) => self.tell(self.read(object)),
-                Ok(Event::Delete(object)) => self.tell(News::Gone(self.reference(&object))),
+                Ok(Event::Delete(object)) => match kinds::is_staying(&self.client, self.kind).await {
+                    Ok(true) => self.tell(News::Gone(self.reference(&object))),
+                    Ok(false) => return self.pause(Standing::Missing, MISSING).await,
+                    Err(error) => {
+                        tracing::warn!(kind = self.kind.as_str(), %error, "a definition can't be read");
+                        return self.pause(Standing::Failing, FAILING).await;
+                    }
+                },
                 Err(error) => {
-                    let (standing, pause) = match code(&error) {
-                        Some(404) => (Standing::Missing, MISSING),
-                        Some(403) => (Standing::Forbidden, FORBIDDEN),
-                        _ => (Standing::Failing, FAILING),
-                    };
                     tracing::warn!(kind = self.kind.as_str(), %error, "the watch is begun again");
-                    self.tell(News::Standing(self.kind, standing));
-                    tokio::time::sleep(pause).await;
-                    // A new watch begins with a list: only that says that nothing was missed.
-                    return;
+                    return match code(&error) {
+                        Some(404) => self.pause(Standing::Missing, MISSING).await,
+                        Some(403) => self.pause(Standing::Forbidden, FORBIDDEN).await,
+                        _ => self.pause(Standing::Failing, FAILING).await,
+                    };
                 }
             }
         }
+    }
+
+    /// Waits before the next watch, which begins with a list: only that says that nothing was missed.
+    async fn pause(&self, standing: Standing, pause: Duration) {
+        self.tell(News::Standing(self.kind, standing));
+        tokio::time::sleep(pause).await;
     }
 
     fn read(&self, mut object: DynamicObject) -> News {

@@ -1,7 +1,10 @@
 //! Where the kinds of source objects are served: a row per kind, and versions as the server has them.
 
-use k8s_openapi::api::core::v1::ObjectReference;
-use kube::{Client, api::ApiResource};
+use k8s_openapi::{
+    api::core::v1::ObjectReference,
+    apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
+};
+use kube::{Api, Client, api::ApiResource};
 use zonekeeper_api::SourceKind;
 use zonekeeper_kernel::holder::Holder;
 use zonekeeper_sources::object::{Kind, ObjectRef};
@@ -56,6 +59,17 @@ pub async fn find(client: &Client, kind: Kind) -> kube::Result<Option<ApiResourc
         }
     }
     Ok(None)
+}
+
+/// Whether a kind is there to stay: with its definition all objects of a kind go, and nobody has deleted one.
+pub async fn is_staying(client: &Client, kind: Kind) -> kube::Result<bool> {
+    let row = row(kind);
+    if row.version.is_some() {
+        return Ok(true);
+    }
+    let definitions: Api<CustomResourceDefinition> = Api::all(client.clone());
+    let found = definitions.get_metadata_opt(&format!("{}.{}", row.plural, row.group)).await?;
+    Ok(found.is_some_and(|definition| definition.metadata.deletion_timestamp.is_none()))
 }
 
 /// How Events name a source object.

@@ -43,6 +43,10 @@ pub struct Sources {
     /// Who looked at what.
     dependents: BTreeMap<Look, BTreeSet<ObjectRef>>,
     watches: BTreeMap<Kind, Watch>,
+    /// Those that asked for something and are gone, by the hash that markers may name them with.
+    pub departed: BTreeMap<String, ObjectRef>,
+    /// Kinds that were not installed at some time, each with the objects that were seen to be deleted since.
+    returned: BTreeMap<Kind, BTreeSet<ObjectRef>>,
     /// Those that must be published anew.
     stale: BTreeSet<ObjectRef>,
 }
@@ -58,16 +62,19 @@ struct Watch {
 #[derive(Default)]
 pub struct SourceEntry {
     /// What it wishes, and where that goes.
-    wishes: BTreeMap<Place, Arc<Intent>>,
+    pub wishes: BTreeMap<Place, Arc<Intent>>,
+    /// Places that it left for others: they are looked at again when it has arrived.
+    left: BTreeSet<Place>,
     /// All names that it asks for, wherever they go.
-    names: BTreeSet<Name>,
+    pub names: BTreeSet<Name>,
     looks: BTreeSet<Look>,
     /// What became of its wishes.
-    states: BTreeMap<Place, Verdict>,
+    pub states: BTreeMap<Place, Verdict>,
     /// Why a part of it goes nowhere, or has no values.
-    refused: Option<Verdict>,
+    pub refused: Option<Verdict>,
     complaints: Vec<Complaint>,
-    told: Option<Verdict>,
+    /// What was said of it last, and of which generation.
+    told: Option<(Verdict, i64)>,
     /// Whether something was written for it since this process began.
     has_written: bool,
 }
@@ -97,11 +104,21 @@ impl Sources {
         kinds.all(|kind| matches!(self.standing(kind), Standing::Following(_)))
     }
 
+    /// Whether some kind was not installed at some time.
+    pub fn has_returned_kinds(&self) -> bool {
+        !self.returned.is_empty()
+    }
+
     /// Whether another zone holds what an object wishes of it.
     pub fn has_arrived(&self, object: &ObjectRef, but: &ZoneKey, name: &Name, rtype: RecordType) -> bool {
         let states = self.entries.get(object).into_iter().flat_map(|entry| &entry.states);
         let mut elsewhere = states.filter(|((zone, at, of), _)| zone != but && at == name && *of == rtype);
         elsewhere.any(|(_, verdict)| verdict.is_ready())
+    }
+
+    /// Whether an object that is not there may have gone with its kind: nobody has deleted it then.
+    pub fn may_have_gone_with_kind(&self, object: &ObjectRef) -> bool {
+        self.returned.get(&object.kind).is_some_and(|deleted| !deleted.contains(object))
     }
 
     /// Whether something was seen that is not published yet.
@@ -209,7 +226,7 @@ impl Hub {
             }
             watch.task.abort();
         }
-        let task = follow(self.client.clone(), self.hub.clone(), kind, keep);
+        let task = follow(self.watching.clone(), self.hub.clone(), kind, keep);
         let watch = Watch { standing: Standing::Starting, keep, task };
         self.sources.watches.insert(kind, watch);
     }
@@ -241,6 +258,9 @@ impl Hub {
 
     fn kind_stands(&mut self, kind: Kind, standing: Standing) {
         let is_followed = matches!(standing, Standing::Following(_));
+        if standing == Standing::Missing {
+            self.sources.returned.insert(kind, BTreeSet::new());
+        }
         let Some(watch) = self.sources.watches.get_mut(&kind) else { return };
         if std::mem::replace(&mut watch.standing, standing) == watch.standing {
             return;
@@ -260,7 +280,8 @@ impl Hub {
         for zone in zones {
             self.tell_reading(&zone);
             self.release_zone(&zone);
-            self.wake.insert(zone);
+            // What was deleted while nobody could see it is found by a look at all names.
+            self.count_zone(&zone);
         }
     }
 
@@ -283,6 +304,9 @@ impl Hub {
             concerns.extend(before.concerns());
         }
         self.sources.unreadable.remove(&reference);
+        if !self.sources.departed.is_empty() {
+            self.sources.departed.remove(&reference.holder().hash());
+        }
         self.sources.world.insert(Arc::new(object));
         self.sources.mark_dependents(&concerns);
         self.sources.stale.insert(reference);
@@ -295,9 +319,16 @@ impl Hub {
             self.sources.mark_dependents(&concerns);
         }
         self.sources.unreadable.remove(reference);
-        match was_seen {
-            true => self.sources.world.remove(reference),
-            false => self.sources.world.lose(reference),
+        if self.sources.entries.get(reference).is_some_and(|entry| !entry.wishes.is_empty()) {
+            self.sources.departed.insert(reference.holder().hash().to_owned(), reference.clone());
+        }
+        if was_seen {
+            self.sources.world.remove(reference);
+            if let Some(deleted) = self.sources.returned.get_mut(&reference.kind) {
+                deleted.insert(reference.clone());
+            }
+        } else {
+            self.sources.world.lose(reference);
         }
         self.sources.stale.insert(reference.clone());
     }

@@ -76,11 +76,13 @@ impl Hub {
             }
             self.sources.dependents.entry(look).or_default().insert(reference.clone());
         }
-        let mut left: BTreeSet<ZoneKey> = BTreeSet::new();
+        let mut left = before.left;
         for place in before.wishes.keys().filter(|place| !placed.wishes.contains_key(*place)) {
             self.unwish(&place.0, &place.1, &Wisher::Source(reference.clone(), place.2));
-            left.insert(place.0.clone());
+            left.insert(place.clone());
         }
+        left.retain(|place| !placed.wishes.contains_key(place));
+        let left_zones: BTreeSet<ZoneKey> = left.iter().map(|(zone, _, _)| zone.clone()).collect();
         let mut states = before.states;
         states.retain(|place, _| placed.wishes.get(place) == before.wishes.get(place));
         let changed: Vec<(Place, Arc<Intent>)> = placed
@@ -96,6 +98,7 @@ impl Hub {
         {
             let entry = SourceEntry {
                 wishes: placed.wishes,
+                left,
                 names: placed.names,
                 looks: placed.looks,
                 states,
@@ -112,7 +115,7 @@ impl Hub {
         self.complain(reference, placed.complaints);
         self.tell_source(reference);
         // No pass comes to a zone in trouble: nobody else would let it go.
-        for zone in left {
+        for zone in left_zones {
             if self.zones.get(&zone).is_some_and(|zone| zone.trouble.is_some()) {
                 self.release_zone(&zone);
             }

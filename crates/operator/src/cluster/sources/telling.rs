@@ -1,5 +1,8 @@
 //! Events on source objects: one per change of their state, each told once.
 
+use std::collections::BTreeSet;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::{
     Api,
     api::{DynamicObject, Patch, PatchParams},
@@ -9,7 +12,7 @@ use zonekeeper_api::{Reason, SourceKind};
 use zonekeeper_kernel::zone::ZoneKey;
 use zonekeeper_sources::{
     Complaint, Found,
-    object::{Kind, ObjectRef},
+    object::{Body, Kind, ObjectRef},
 };
 
 use crate::cluster::{
@@ -64,7 +67,11 @@ impl Hub {
             return;
         }
         entry.has_written |= state.has_written;
+        let left = if state.verdict.is_ready() { std::mem::take(&mut entry.left) } else { BTreeSet::new() };
         entry.states.insert(place, state.verdict);
+        for (zone, name, _) in left {
+            self.look_again(&zone, name);
+        }
         if let Some(Drifted::Reverted(message)) = &state.drift {
             let named = kinds::reference(&reference, self.uid_of(&reference));
             self.teller.say(named, Reason::DriftReverted, message, true);
@@ -85,14 +92,21 @@ impl Hub {
     /// Tells what is new of a source object.
     pub(super) fn tell_source(&mut self, reference: &ObjectRef) {
         let uid = self.uid_of(reference);
+        let generation = match self.sources.world.get(reference) {
+            Found::Here(object) => object.meta.generation,
+            Found::NotThere | Found::Deleted | Found::NotKnown => return,
+        };
         let Some(entry) = self.sources.entries.get_mut(reference) else { return };
         let Some(verdict) = entry.verdict() else { return };
-        if entry.told.as_ref() == Some(&verdict) {
+        let before = entry.told.replace((verdict.clone(), generation));
+        if before.as_ref() == entry.told.as_ref() {
             return;
         }
         // After a restart nothing is news that was so before.
-        let is_news = entry.told.is_some() || entry.has_written || !verdict.is_ready();
-        entry.told = Some(verdict.clone());
+        let is_news = match &before {
+            Some((before, _)) => *before != verdict,
+            None => entry.has_written || !verdict.is_ready(),
+        };
         if is_news && verdict.reason != Reason::Pending {
             self.teller.tell(kinds::reference(reference, uid), &verdict);
         }
@@ -104,10 +118,17 @@ impl Hub {
     /// A DNSEndpoint is an object of somebody's own, and has a status to say it in.
     fn write_endpoint_status(&self, reference: &ObjectRef, verdict: &Verdict) {
         let Found::Here(object) = self.sources.world.get(reference) else { return };
+        let Body::DnsEndpoint(endpoint) = &object.body else { return };
         let Standing::Following(resource) = self.sources.standing(reference.kind) else { return };
         let generation = Some(object.meta.generation);
         let shown = verdict.common().into_iter().chain(verdict.progress());
-        let conditions = conditions(&Transitions::default(), generation, shown);
+        let before = endpoint.status.conditions.iter();
+        let before: Vec<Condition> =
+            before.filter_map(|condition| serde_json::from_value(condition.clone()).ok()).collect();
+        let conditions = conditions(&Transitions::of(&before), generation, shown);
+        if conditions == before && endpoint.status.observed_generation == generation {
+            return;
+        }
         let status = json!({ "status": { "observedGeneration": generation, "conditions": conditions } });
         let api: Api<DynamicObject> =
             Api::namespaced_with(self.client.clone(), &reference.namespace, resource);

@@ -1,0 +1,92 @@
+//! Where the operator that leads can be asked: a Lease of its own name says so to whoever may read it.
+
+use std::{
+    collections::BTreeMap,
+    net::{IpAddr, Ipv4Addr, SocketAddr},
+};
+
+use k8s_openapi::{api::coordination::v1::Lease, apimachinery::pkg::apis::meta::v1::ObjectMeta};
+use kube::{
+    Api, Client, ResourceExt,
+    api::{ListParams, PostParams},
+};
+
+const LABEL: &str = "zonekeeper.dev/serving";
+const ADDRESS: &str = "zonekeeper.dev/address";
+const POD: &str = "zonekeeper.dev/pod";
+
+/// Where an operator serves.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Presence {
+    pub namespace: String,
+    pub address: SocketAddr,
+    /// The Pod it runs in, which the API server can reach where we can't.
+    pub pod: Option<String>,
+}
+
+// === impl Presence ===
+
+impl Presence {
+    /// Our own.
+    pub fn own(namespace: &str, served: SocketAddr) -> Self {
+        let variable = |name: &str| std::env::var(name).ok();
+        let own = variable("POD_IP").and_then(|address| address.parse::<IpAddr>().ok());
+        let ip = match served.ip() {
+            ip if ip.is_unspecified() => own.unwrap_or(Ipv4Addr::LOCALHOST.into()),
+            ip => ip,
+        };
+        let address = SocketAddr::new(ip, served.port());
+        Self { namespace: namespace.to_owned(), address, pod: variable("POD_NAME") }
+    }
+
+    /// Says so. Nothing but `zonekeeper status` needs it.
+    pub async fn announce(&self, client: &Client, controller: &str) {
+        let api: Api<Lease> = Api::namespaced(client.clone(), &self.namespace);
+        let name = format!("zonekeeper-serving-{}", controller.replace('/', "-"));
+        if let Err(error) = self.write(&api, &name).await {
+            tracing::warn!(%error, lease = name, "zonekeeper status will not find this operator by itself");
+        }
+    }
+
+    async fn write(&self, api: &Api<Lease>, name: &str) -> kube::Result<()> {
+        let pod = self.pod.iter().map(|pod| (POD, pod.clone()));
+        let annotations = pod.chain([(ADDRESS, self.address.to_string())]);
+        let metadata = ObjectMeta {
+            name: Some(name.to_owned()),
+            labels: Some(BTreeMap::from([(LABEL.into(), "true".into())])),
+            annotations: Some(annotations.map(|(key, value)| (key.to_owned(), value)).collect()),
+            ..ObjectMeta::default()
+        };
+        let mut lease = Lease { metadata, spec: None };
+        match api.get_opt(name).await? {
+            None => api.create(&PostParams::default(), &lease).await?,
+            Some(before) => {
+                lease.metadata.resource_version = before.resource_version();
+                api.replace(name, &PostParams::default(), &lease).await?
+            }
+        };
+        Ok(())
+    }
+
+    /// All that were announced: in every namespace where that may be read, else in this one.
+    pub async fn all(client: &Client, namespace: &str) -> kube::Result<Vec<Self>> {
+        let labelled = ListParams::default().labels(LABEL);
+        let everywhere: Api<Lease> = Api::all(client.clone());
+        let leases = match everywhere.list(&labelled).await {
+            Err(kube::Error::Api(status)) if status.code == 403 => {
+                Api::<Lease>::namespaced(client.clone(), namespace).list(&labelled).await?
+            }
+            other => other?,
+        };
+        Ok(leases.items.iter().filter_map(Self::read).collect())
+    }
+
+    fn read(lease: &Lease) -> Option<Self> {
+        let annotations = lease.annotations();
+        Some(Self {
+            namespace: lease.namespace()?,
+            address: annotations.get(ADDRESS)?.parse().ok()?,
+            pod: annotations.get(POD).cloned(),
+        })
+    }
+}

@@ -1,0 +1,55 @@
+//! The way to a cluster.
+
+use std::{path::PathBuf, time::Duration};
+
+use anyhow::Context;
+use clap::Args;
+use kube::{
+    Client, Config,
+    config::{KubeConfigOptions, Kubeconfig},
+};
+
+/// How long the API server may take for one answer.
+const TIMEOUT: Duration = Duration::from_secs(30);
+const IN_POD: &str = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";
+
+/// Flags that every command on a cluster takes.
+#[derive(Debug, Args)]
+pub struct ClusterOptions {
+    /// A kubeconfig; default: the pod's service account, else the usual places.
+    #[arg(long, value_name = "FILE")]
+    kubeconfig: Option<PathBuf>,
+    /// The operator's own namespace; default: the pod's, else the kubeconfig context's, else `default`.
+    #[arg(long)]
+    namespace: Option<String>,
+}
+
+// === impl ClusterOptions ===
+
+impl ClusterOptions {
+    /// A client, and the operator's own namespace.
+    pub async fn connect(&self) -> anyhow::Result<(Client, String)> {
+        let (config, namespace) = self.config().await?;
+        Ok((client(config)?, namespace))
+    }
+
+    /// How the API server is reached, and the operator's own namespace.
+    pub async fn config(&self) -> anyhow::Result<(Config, String)> {
+        let mut config = match &self.kubeconfig {
+            Some(file) => {
+                let kubeconfig = Kubeconfig::read_from(file)
+                    .with_context(|| format!("reading the kubeconfig {}", file.display()))?;
+                Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await?
+            }
+            None => Config::infer().await.context("finding a cluster; give --kubeconfig")?,
+        };
+        config.connect_timeout = Some(TIMEOUT);
+        let in_pod = std::fs::read_to_string(IN_POD).ok().map(|text| text.trim().to_owned());
+        let namespace = self.namespace.clone().or(in_pod).unwrap_or(config.default_namespace.clone());
+        Ok((config, namespace))
+    }
+}
+
+pub fn client(config: Config) -> anyhow::Result<Client> {
+    Client::try_from(config).context("setting up the Kubernetes client")
+}
