@@ -1,13 +1,14 @@
-//! The figures in BENCHMARKS.md: planning in memory, calls at the simulator, a cold plan beside a peer, and
-//! the operator on a real API server.
+//! The figures in BENCHMARKS.md: planning in memory, calls at the simulator, a cold plan beside a peer, the
+//! operator on a real API server, source objects beside ExternalDNS, and the operator on BIND.
 //!
 //! `make bench` runs it in release mode. Each planning figure comes from a process of its own, so that its
-//! peak memory is its own.
+//! peak memory is its own. `bench operator`, `bench sources` and `bench rfc2136` run one part, and parts of it by name.
 
 mod calls;
 mod cold;
 mod operator;
 mod planning;
+mod rfc2136;
 mod sources;
 
 use std::process::Command;
@@ -15,21 +16,17 @@ use std::process::Command;
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    if let [mode, records, change] = arguments.as_slice()
-        && mode == "plan"
-    {
-        return planning::measure(records.parse()?, change.parse()?);
+    let (mode, parts) = arguments.split_first().map_or(("", &[][..]), |(mode, parts)| (mode.as_str(), parts));
+    match (mode, parts) {
+        ("plan", [records, change]) => planning::measure(records.parse()?, change.parse()?),
+        ("operator", parts) => operator::measure(parts).await,
+        ("sources", parts) => sources::measure(parts).await,
+        ("rfc2136", parts) => rfc2136::measure(parts).await,
+        _everything => everything().await,
     }
-    if let [mode, parts @ ..] = arguments.as_slice()
-        && mode == "operator"
-    {
-        return operator::measure(parts).await;
-    }
-    if let [mode, parts @ ..] = arguments.as_slice()
-        && mode == "sources"
-    {
-        return sources::measure(parts).await;
-    }
+}
+
+async fn everything() -> anyhow::Result<()> {
     println!("## Planning\n");
     println!("Live and desired in memory, comment markers signed and verified; one thread.\n");
     println!("| records | change | plan | changes | peak memory of the process |\n|---|---|---|---|---|");
@@ -45,5 +42,6 @@ async fn main() -> anyhow::Result<()> {
     calls::measure().await?;
     cold::measure().await?;
     operator::measure(&[]).await?;
-    sources::measure(&[]).await
+    sources::measure(&[]).await?;
+    rfc2136::measure(&[]).await
 }

@@ -95,6 +95,8 @@ async fn single(tool: Tool, count: usize) -> anyhow::Result<()> {
     site.wait(1).await?;
     let mut times = Vec::new();
     for index in 1..=count {
+        // At no particular moment of anybody's interval.
+        tokio::time::sleep(Duration::from_millis(index as u64 * 137 % 1_000)).await;
         let begun = Instant::now();
         // Even numbers are Ingresses.
         site.create(&client, 2 * index).await?;

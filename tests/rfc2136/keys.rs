@@ -53,6 +53,26 @@ async fn a_wrong_key_is_named_and_its_secret_is_not() {
     }
 }
 
+/// Knot and PowerDNS say it in other ways, and people read the same.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_wrong_key_is_named_on_other_servers_too() {
+    for software in [Software::Knot, Software::PowerDns] {
+        let at = AtServer::start(software);
+        let good = tsig(at.server.key());
+        let wrong = Tsig { secret: SecretString::from("d3Jvbmctd3Jvbmctd3Jvbmc="), ..good.clone() };
+        let unknown = Tsig { name: "nobody".into(), ..good };
+        for (key, name) in [(wrong, "zonekeeper"), (unknown, "nobody")] {
+            let provider = Rfc2136::new(signed_by(&at, key)).unwrap();
+            let error = match provider.open(&domain(), None).await {
+                Ok(access) => access.list().await.unwrap_err(),
+                Err(error) => error,
+            };
+            assert_eq!(error.reason(), "CredentialsInvalid", "{software:?} {name}: {error}");
+            assert!(error.to_string().contains("key"), "{software:?} {name}: {error}");
+        }
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn every_algorithm_works() {
     for algorithm in ["hmac-sha1", "hmac-sha256", "hmac-sha384", "hmac-sha512"] {

@@ -1,4 +1,6 @@
-//! A network that loses one message, whichever it is: nothing is lost, nothing foreign is touched.
+//! A network that does its worst to one message, whichever it is: nothing is lost, nothing foreign is touched.
+
+use std::time::Duration;
 
 use dns_servers::Software;
 use zonekeeper_providers::{
@@ -6,70 +8,112 @@ use zonekeeper_providers::{
     rfc2136::{Rfc2136, Settings},
 };
 use zonekeeper_tests::{
+    dns::{Fault, Kind, Relay},
     stage::{AtServer, Marks, Stage, domain},
     wish::{Wish, want},
 };
 
-use crate::support::{Loss, Relay, by_hand, served};
+use crate::support::{by_hand, serial, served};
 
-/// From one wish to the other: a set is created, one changed, one retyped, one deleted.
+/// How long a server may take in these tests.
+const PATIENCE: Duration = Duration::from_millis(250);
+const FAULTS: [Fault; 9] = [
+    Fault::Request,
+    Fault::Answer,
+    Fault::Rest(1),
+    Fault::Rest(40),
+    Fault::LostRequest,
+    Fault::LostAnswer,
+    Fault::Late(Duration::from_millis(400)),
+    Fault::BentRequest,
+    Fault::BentAnswer,
+];
+
+/// Sets are created, changed, retyped and deleted from one wish to the other and back, in several messages.
 fn wishes() -> [Vec<Wish>; 2] {
-    [
-        vec![
-            want("A", "www", ["192.0.2.1"]),
-            want("A", "api", ["192.0.2.1"]),
-            want("A", "old", ["192.0.2.1"]),
-        ],
-        vec![
-            want("A", "www", ["192.0.2.2"]),
-            want("CNAME", "api", ["www.example.com"]),
-            want("A", "new", ["192.0.2.1"]),
-        ],
-    ]
+    let (mut one, mut other) = (Vec::new(), Vec::new());
+    for i in 0..90 {
+        let text = |letter: &str| letter.repeat(1_500);
+        one.push(want("TXT", &format!("text-{i}"), [&text("a")]));
+        other.push(want("TXT", &format!("text-{i}"), [&text("b")]));
+    }
+    one.extend([
+        want("A", "www", ["192.0.2.1"]),
+        want("A", "api", ["192.0.2.1", "192.0.2.2"]),
+        want("A", "old", ["192.0.2.1"]),
+    ]);
+    other.extend([
+        want("A", "www", ["192.0.2.2"]),
+        want("CNAME", "api", ["www.example.com"]),
+        want("A", "new", ["192.0.2.1"]),
+    ]);
+    [one, other]
 }
 
-/// Case 63.
+/// As a process that ends at the first trouble.
+async fn run_through(relay: &Relay, at: &AtServer, wishes: &[Wish]) {
+    let servers = vec![relay.address.clone()];
+    let provider = Rfc2136::new(Settings { servers, timeout: PATIENCE, ..at.settings() }).unwrap();
+    if let Ok(access) = provider.open(&domain(), None).await {
+        // Whether it noticed is not the question here.
+        let _ = Stage::new(access, Marks::Txt).sync_once(wishes).await;
+    }
+}
+
+/// Case 63, and every other accident on the way.
 #[tokio::test(flavor = "multi_thread")]
-async fn one_lost_message_never_loses_a_record() {
-    for loss in [Loss::Request, Loss::Answer, Loss::Rest(1), Loss::Rest(40)] {
+async fn no_accident_of_one_message_loses_a_record() {
+    let at = AtServer::start(Software::Bind);
+    by_hand(&at.server, "update add theirs.example.com 60 A 192.0.2.66");
+    let relay = Relay::start(at.server.address()).await;
+    let states = wishes();
+    let mut ends = Vec::new();
+    for state in [0, 1, 0] {
+        let pass = at.stage(Marks::Txt).await.sync(&states[state]).await.unwrap();
+        assert!(pass.failed.is_empty());
+        ends.push(at.stage(Marks::Txt).await.records().await);
+    }
+    assert!(ends[0] == ends[2], "there and back is the same");
+    let mut now = 0;
+    for fault in FAULTS {
+        let mut updates = 0;
         for cut in 0.. {
-            let at = AtServer::start(Software::Bind);
-            by_hand(&at.server, "update add theirs.example.com 60 A 192.0.2.66");
-            let [before, after] = wishes();
-            assert!(at.stage(Marks::Txt).await.sync(&before).await.unwrap().failed.is_empty());
-            let relay = Relay::start(&at.server, cut, loss).await;
-            let settings = Settings { servers: vec![relay.address.clone()], ..at.settings() };
-            let provider = Rfc2136::new(settings).unwrap();
-            // As a process that ends at the first trouble, and another one after it.
-            if let Ok(access) = provider.open(&domain(), None).await {
-                let _ = Stage::new(access, Marks::Txt).sync_once(&after).await;
-            }
-            let is_last = relay.requests() <= cut;
+            let label = format!("{fault:?} at {cut}");
+            now = 1 - now;
+            let before = relay.requests();
+            relay.fault(cut, fault);
+            run_through(&relay, &at, &states[now]).await;
+            let (is_reached, kinds) = (relay.heal(), relay.since(before));
             let mut stage = at.stage(Marks::Txt).await;
-            let pass = stage.sync(&after).await.unwrap();
-            assert!(
-                pass.failed.is_empty() && pass.plan.rejections.is_empty(),
-                "{loss:?} at {cut}: {pass:#?}"
-            );
-            for (name, rtype, value) in [
-                ("www", "A", "192.0.2.2"),
-                ("api", "CNAME", "www.example.com."),
-                ("new", "A", "192.0.2.1"),
-                ("theirs", "A", "192.0.2.66"),
-            ] {
-                assert_eq!(
-                    served(&at.server, &format!("{name}.example.com"), rtype),
-                    [value],
-                    "{loss:?} at {cut}"
-                );
-            }
-            assert!(served(&at.server, "old.example.com", "A").is_empty());
-            // Apex NS, four data records, three markers.
-            assert_eq!(stage.records().await.len(), 8, "{loss:?} at {cut}");
-            if is_last {
-                assert!(cut > 4, "the relay saw the whole run");
+            let pass = stage.sync(&states[now]).await.unwrap();
+            assert!(pass.failed.is_empty() && pass.plan.rejections.is_empty(), "{label}: {:?}", pass.failed);
+            assert!(stage.records().await == ends[now], "{label}");
+            let quiet = serial(&at.server);
+            stage.restart();
+            assert!(stage.sync(&states[now]).await.unwrap().applied.is_empty(), "{label}");
+            assert_eq!(serial(&at.server), quiet, "{label}");
+            if !is_reached {
                 break;
             }
+            updates += usize::from(kinds[cut] == Kind::Update);
         }
+        assert!(updates >= 3, "it happened to {updates} updates: {fault:?}");
     }
+    assert_eq!(served(&at.server, "theirs.example.com", "A"), ["192.0.2.66"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_is_slow_is_waited_for() {
+    let at = AtServer::start(Software::Bind);
+    let relay = Relay::start(at.server.address()).await;
+    let settings = Settings { servers: vec![relay.address.clone()], ..at.settings() };
+    let mut stage = AtServer::stage_of(settings, Marks::Txt).await;
+    stage.listing().await;
+    let before = relay.requests();
+    // The update itself: after one question about the version there is nothing else to ask.
+    relay.fault(0, Fault::Late(Duration::from_millis(1_500)));
+    let pass = stage.sync_once(&[want("A", "www", ["192.0.2.1"])]).await.unwrap();
+    assert!(relay.heal() && pass.failed.is_empty() && pass.applied.len() == 1, "{pass:?}");
+    let updates = relay.since(before).iter().filter(|kind| **kind == Kind::Update).count();
+    assert_eq!(updates, 1, "it is not sent twice");
 }

@@ -1,16 +1,19 @@
 //! How a zone is read: all of it once, then one question, then what changed.
 
+use std::sync::Arc;
+
 use dns_servers::Software;
 use zonekeeper_providers::{
     Provider,
-    rfc2136::{self, Rfc2136},
+    rfc2136::{self, Reading, Rfc2136},
 };
 use zonekeeper_tests::{
+    dns::{Fault, Relay},
     stage::{AtServer, Marks, domain},
     wish::want,
 };
 
-use crate::support::{Loss, Relay, by_hand, counted, serial};
+use crate::support::{Counter, by_hand, counted, serial, served};
 
 /// Case 30.
 #[tokio::test(flavor = "multi_thread")]
@@ -69,7 +72,8 @@ async fn a_transfer_that_is_cut_off_is_an_error_and_never_a_short_zone() {
     assert!(stage.sync(&many).await.unwrap().failed.is_empty());
     // The requests are: two to open the zone, one for its version, one for the transfer.
     for octets in [0, 1, 100, 16_000, 40_000, 100_000] {
-        let relay = Relay::start(&at.server, 3, Loss::Rest(octets)).await;
+        let relay = Relay::start(at.server.address()).await;
+        relay.fault(3, Fault::Rest(octets));
         let settings = rfc2136::Settings { servers: vec![relay.address.clone()], ..at.settings() };
         let stage = AtServer::stage_of(settings, Marks::Txt).await;
         match stage.access.list().await {
@@ -78,7 +82,7 @@ async fn a_transfer_that_is_cut_off_is_an_error_and_never_a_short_zone() {
             Ok(records) => assert!(records.len() == 6_001 && octets < 40_000, "{octets}: {}", records.len()),
         }
         assert_eq!(stage.access.list().await.unwrap().len(), 6_001, "and then it goes on");
-        assert!(relay.requests() >= 4);
+        assert!(relay.heal(), "it was cut off");
     }
 }
 
@@ -90,6 +94,44 @@ async fn a_refused_transfer_says_what_to_allow() {
     let error = stage.access.list().await.unwrap_err();
     assert_eq!(error.reason(), "CredentialsInvalid");
     assert!(error.to_string().contains("by AXFR") && error.to_string().contains("allow-transfer"), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_transfers_nothing_can_be_read_name_by_name() {
+    let rules = "allow-update { key zonekeeper; }; allow-transfer { none; };";
+    let at = AtServer::with(Software::Bind, |setup| {
+        setup.rules = Some(rules.into());
+        setup.zone += "old A 203.0.113.1\nbeside A 203.0.113.2\n*.apps A 203.0.113.3\n";
+    });
+    let counter = Arc::new(Counter::default());
+    let settings = rfc2136::Settings { meter: counter.clone(), reading: Reading::Names, ..at.settings() };
+    let mut stage = AtServer::stage_of(settings, Marks::Txt).await;
+    // What the wildcard makes up is not there; what is there stays.
+    let wishes = [
+        want("A", "www", ["192.0.2.1"]),
+        want("A", "x.apps", ["192.0.2.2"]),
+        want("A", "old", ["192.0.2.3"]),
+    ];
+    let pass = stage.sync(&wishes).await.unwrap();
+    assert_eq!((pass.applied.len(), pass.failed.len()), (2, 0), "{pass:?}");
+    assert_eq!(served(&at.server, "x.apps.example.com", "A"), ["192.0.2.2"]);
+    assert_eq!(served(&at.server, "y.apps.example.com", "A"), ["203.0.113.3"]);
+    assert_eq!(served(&at.server, "old.example.com", "A"), ["203.0.113.1"]);
+    // A quiet zone costs one question.
+    stage.listing().await;
+    counter.take("QUERY");
+    stage.listing().await;
+    assert_eq!((counter.take("QUERY"), counter.take("TRANSFER")), (1, 0));
+    // What somebody changed is seen, after a restart too; a type is changed, and what is wished no more goes.
+    by_hand(&at.server, "update add www.example.com. 300 A 203.0.113.9");
+    stage.restart();
+    stage.sync(&wishes).await.unwrap();
+    assert_eq!(served(&at.server, "www.example.com", "A"), ["192.0.2.1"]);
+    stage.sync(&[want("CNAME", "www", ["elsewhere.example.net"])]).await.unwrap();
+    assert_eq!(served(&at.server, "www.example.com", "CNAME"), ["elsewhere.example.net."]);
+    assert_eq!(served(&at.server, "x.apps.example.com", "A"), ["203.0.113.3"], "the wildcard's again");
+    assert_eq!(served(&at.server, "beside.example.com", "A"), ["203.0.113.2"]);
+    assert_eq!(served(&at.server, "a-www.example.com", "TXT"), [""; 0], "nor is a marker left");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,10 +1,13 @@
 //! How a zone is written: whole changes, compared before and read back after.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
+use control_plane::{DEADLINE, eventually};
 use dns_servers::Software;
+use zonekeeper_providers::rfc2136;
 use zonekeeper_tests::{
-    stage::AtServer,
+    dns::{Fault, Relay},
+    stage::{AtServer, Marks},
     wish::{Wish, want, want_all},
 };
 
@@ -130,6 +133,32 @@ async fn what_somebody_else_created_meanwhile_stays() {
             assert_eq!(pass.failed.len(), 0, "{:?}", pass.failed);
         }
     }
+}
+
+/// Law 3: what somebody adds while our own write to the name is on its way is theirs, for every later wish too.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_somebody_adds_beside_our_write_stays_theirs() {
+    let at = AtServer::start(Software::Bind);
+    let relay = Relay::start(at.server.address()).await;
+    let settings = rfc2136::Settings { servers: vec![relay.address.clone()], ..at.settings() };
+    let mut stage = AtServer::stage_of(settings, Marks::Txt).await;
+    stage.worker.observe().await.unwrap();
+    let (www, text) = (want("A", "www", ["192.0.2.1"]), want("TXT", "www", ["ours"]));
+    relay.fault(0, Fault::Late(Duration::from_secs(2)));
+    let wishes = [www.clone()];
+    let (pass, ()) = tokio::join!(stage.sync(&wishes), async {
+        eventually("our write", DEADLINE, async || {
+            let found = served(&at.server, "www.example.com", "A");
+            if found == ["192.0.2.1"] { Ok(()) } else { Err(found) }
+        })
+        .await;
+        by_hand(&at.server, "update add www.example.com 300 TXT theirs");
+    });
+    assert!(relay.heal() && pass.unwrap().failed.is_empty());
+    let pass = stage.sync(&[www, text]).await.unwrap();
+    assert_eq!(pass.plan.rejections.len(), 1, "{pass:#?}");
+    assert_eq!(served(&at.server, "www.example.com", "TXT"), ["\"theirs\""]);
+    assert_eq!(served(&at.server, "txt-www.example.com", "TXT"), [""; 0], "nor is it marked as ours");
 }
 
 /// Law 6: a change of type leaves no moment without an answer, because it is one message.

@@ -5,6 +5,7 @@
 
 pub mod binary;
 pub mod cluster;
+pub mod dns;
 pub mod manifest;
 pub mod outside;
 pub mod stage;

@@ -231,6 +231,8 @@ impl Stage {
     ) -> Result<Pass, ProviderError> {
         let desired = desired(&domain(), self.worker.capabilities(), wishes);
         let evidence = &Evidence::complete();
+        let sets = desired.iter().flat_map(|(name, sets)| sets.iter().map(move |set| (name, set.rtype)));
+        self.worker.expect(sets, std::iter::empty());
         self.worker
             .pass(&Order {
                 desired: &desired,

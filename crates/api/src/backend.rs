@@ -34,12 +34,28 @@ pub struct Rfc2136Backend {
     /// `TCP`, or `TLS` (RFC 9103).
     #[serde(default)]
     pub transport: Transport,
-    /// The Secret with the TSIG key: `name`, `algorithm` and `secret`. Absent: unsigned messages.
+    /// The Secret with the TSIG key: `name`, `algorithm` and `secret`. While a key is rotated, the one before it may
+    /// lie beside it as `previousName`, `previousAlgorithm` and `previousSecret`: whichever a server knows is used; name
+    /// and algorithm may be left out where they stay the same. Absent: unsigned messages.
     #[serde(default, deserialize_with = "SecretReference::or_none", skip_serializing_if = "Option::is_none")]
     pub tsig_secret_ref: Option<SecretReference>,
-    /// The TSIG key for zone transfers, where they use another one.
+    /// The Secret with the TSIG key for zone transfers and questions, where it is another one; the same keys.
     #[serde(default, deserialize_with = "SecretReference::or_none", skip_serializing_if = "Option::is_none")]
     pub transfer_tsig_secret_ref: Option<SecretReference>,
+    /// `Transfer`, or `Names` for servers that refuse transfers: only names that somebody asks for are read then, so that
+    /// what a source object leaves that was deleted while nobody watched is not found.
+    #[serde(default)]
+    pub reading: ZoneReading,
+}
+
+/// How zones are read.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum ZoneReading {
+    /// As a whole, by AXFR and IXFR.
+    #[default]
+    Transfer,
+    /// Name by name, those only that somebody asks for.
+    Names,
 }
 
 /// How messages travel to a server.

@@ -32,7 +32,9 @@ pub use addresssource::{
     AddressFamily, AddressSource, AddressSourceSpec, AddressSourceStatus, HttpMethod, HttpSource,
 };
 pub use authority::{Authority, Soa};
-pub use backend::{BuiltinBackend, CloudflareBackend, Rfc2136Backend, Transport, WebhookBackend};
+pub use backend::{
+    BuiltinBackend, CloudflareBackend, Rfc2136Backend, Transport, WebhookBackend, ZoneReading,
+};
 pub use condition::ConditionType;
 pub use crd::{crds, crds_yaml, schema_of, yaml_of};
 pub use dnsprovider::{DNSProvider, DNSProviderSpec, DNSProviderStatus, RateLimit, VisibleZone};

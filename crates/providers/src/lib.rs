@@ -52,6 +52,11 @@ pub trait ZoneAccess: Debug + Send + Sync {
     /// The servers that answer for it, where the provider says.
     fn name_servers(&self) -> &[String];
 
+    /// Told which names will be asked for. A zone that can't be listed shows those only; says whether some are new to it.
+    fn attend_to(&self, _names: &mut dyn FnMut() -> BTreeSet<Name>) -> bool {
+        false
+    }
+
     /// What the zone can hold.
     fn capabilities(&self) -> Capabilities;
 

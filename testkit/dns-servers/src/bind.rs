@@ -4,7 +4,7 @@ use std::{fs, path::Path};
 
 use anyhow::Result;
 
-use super::{Key, Ports, Setup, finish, program};
+use super::{Key, Ports, Setup, finish, program, zone_file};
 
 const CONTROL_SECRET: &str = "em9uZWtlZXBlci10ZXN0LXJuZGMta2V5";
 
@@ -49,7 +49,11 @@ fn keys_and_zone(setup: &Setup) -> String {
         format!("key \"{}\" {{ algorithm {}; secret \"{}\"; }};\n", key.name, key.algorithm, key.secret)
     };
     let keys: String = keys.iter().map(key).collect();
-    format!("{keys}zone \"{domain}\" {{ type primary; file \"zone.db\"; {rules} }};\n")
+    let zone = |domain: &str, file: &str| {
+        format!("zone \"{domain}\" {{ type primary; file \"{file}\"; {rules} }};\n")
+    };
+    let more: String = setup.more_domains.iter().map(|domain| zone(domain, &zone_file(domain))).collect();
+    keys + &zone(domain, "zone.db") + &more
 }
 
 fn control_key() -> String {

@@ -51,6 +51,8 @@ pub struct Setup {
     pub domain: String,
     /// The zone as a master file.
     pub zone: String,
+    /// BIND only: further domains, each with nothing but what every zone has.
+    pub more_domains: Vec<String>,
     /// The keys that the server knows.
     pub keys: Vec<Key>,
     /// BIND only: who may do what, as statements of the zone. All keys may do everything by default.
@@ -96,14 +98,11 @@ impl Key {
 impl Setup {
     /// A zone with a SOA record and one name server, and a key `zonekeeper` that may do everything.
     pub fn new(software: Software, domain: &str) -> Self {
-        let zone = format!(
-            "$ORIGIN {domain}.\n$TTL 300\n@ SOA ns1.example.net. hostmaster.example.net. 1 7200 3600 1209600 60\n\
-             @ NS ns1.example.net.\n"
-        );
         Self {
             software,
             domain: domain.into(),
-            zone,
+            zone: bare_zone(domain),
+            more_domains: Vec::new(),
             keys: vec![Key::new("zonekeeper")],
             rules: None,
             statements: None,
@@ -171,9 +170,10 @@ impl DnsServer {
         self.run()
     }
 
-    /// BIND only: other keys and rules from now on.
+    /// BIND only: other keys, rules and further domains from now on.
     pub fn reconfigure(&mut self, change: impl FnOnce(&mut Setup)) -> Result<()> {
         change(&mut self.setup);
+        self.write_more_zones()?;
         bind::write_config(self.directory.path(), &self.setup, self.ports)?;
         self.rndc(&["reconfig"])?;
         Ok(())
@@ -192,11 +192,23 @@ impl DnsServer {
     fn prepare(&self) -> Result<()> {
         let directory = self.directory.path();
         fs::write(directory.join("zone.db"), &self.setup.zone)?;
+        self.write_more_zones()?;
         match self.setup.software {
             Software::Bind => bind::write_config(directory, &self.setup, self.ports),
             Software::Knot => knot::write_config(directory, &self.setup, self.ports),
             Software::PowerDns => pdns::prepare(directory, &self.setup, self.ports),
         }
+    }
+
+    /// What is there already has records of its own by now.
+    fn write_more_zones(&self) -> Result<()> {
+        for domain in &self.setup.more_domains {
+            let file = self.directory.path().join(zone_file(domain));
+            if !file.exists() {
+                fs::write(file, bare_zone(domain))?;
+            }
+        }
+        Ok(())
     }
 
     fn run(&mut self) -> Result<()> {
@@ -247,6 +259,19 @@ impl Drop for DnsServer {
 /// A port for something more that a server listens on.
 pub fn free_port() -> Result<u16> {
     ports::free()
+}
+
+/// A zone with a SOA record and one name server.
+fn bare_zone(domain: &str) -> String {
+    format!(
+        "$ORIGIN {domain}.\n$TTL 300\n@ SOA ns1.example.net. hostmaster.example.net. 1 7200 3600 1209600 60\n\
+         @ NS ns1.example.net.\n"
+    )
+}
+
+/// Where a further zone lies.
+fn zone_file(domain: &str) -> String {
+    format!("{domain}.db")
 }
 
 /// A program of a package that may lie outside PATH.

@@ -6,12 +6,13 @@ pub mod key;
 pub mod txt;
 pub mod txt_names;
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use crate::{
     holder::OwnerId,
     marker::{comment::CommentForm, key::MarkerKeys, txt::TxtForm},
     name::Name,
+    rdata::RecordType,
     record::{Live, LiveRecord, MarkerIndex},
 };
 
@@ -53,6 +54,16 @@ impl Registry {
             keys: MarkerKeys::default(),
             form: Form::None,
         }
+    }
+
+    /// All names that say something of a set: its own, and those of markers of these types.
+    pub fn names_about(&self, data: &Name, types: impl IntoIterator<Item = RecordType>) -> BTreeSet<Name> {
+        let mut names = BTreeSet::from([data.clone()]);
+        if let Form::Txt(form) = &self.form {
+            names.extend(types.into_iter().map(|rtype| form.names.marker_of(data, rtype, &self.domain)));
+            names.extend(form.names.legacy_marker_of(data, &self.domain));
+        }
+        names
     }
 
     /// Whether markers are signed, so that they can't be read without a key.

@@ -117,6 +117,10 @@ impl Job {
     /// Does it. The worker comes back whatever happens.
     #[tracing::instrument(level = "debug", name = "pass", skip_all, fields(zone = %self.zone.key, names = self.names.as_ref().map(BTreeSet::len)))]
     pub async fn run(self, worker: &mut ZoneWorker) -> Result<ZonePass, ProviderError> {
+        worker.expect(
+            self.wishes.iter().map(|(name, intent)| (name, intent.rtype)),
+            self.departing.iter().map(|(name, _)| name),
+        );
         worker.observe().await?;
         let wishes = self.wishes.iter().map(|(name, intent)| (name, &**intent));
         let (mut desired, rejections) = resolve_wishes(&self.zone, worker, wishes);

@@ -238,6 +238,7 @@ impl Hub {
                     }
                     self.report_zone(key);
                 }
+                self.reopen_if_stale(key);
                 return;
             }
         }
@@ -246,6 +247,11 @@ impl Hub {
         if !entry.dirty.is_clean() {
             self.wake.insert(key.clone());
         }
+        self.reopen_if_stale(key);
+    }
+
+    /// Opens a zone anew whose provider changed while its worker was away, whatever became of that pass.
+    fn reopen_if_stale(&mut self, key: &ZoneKey) {
         let is_stale = self.zones.get(key).and_then(|entry| {
             let active = self.active_provider(entry.provider.as_deref()?)?;
             Some(entry.attempt < active.since)

@@ -187,11 +187,13 @@ impl Hub {
 
     /// Whether two providers reach the same place, so that one zone id means one zone.
     pub fn is_same_place(&self, one: &str, other: Option<&str>) -> bool {
-        let base = |name: &str| {
+        let place = |name: &str| {
             let spec = &self.providers.get(name)?.object.spec;
-            spec.cloudflare.as_ref().map(|cloudflare| cloudflare.base_url.clone())
+            let cloudflare = spec.cloudflare.as_ref().map(|cloudflare| &cloudflare.base_url);
+            // The first server is the one that takes updates.
+            cloudflare.or(spec.rfc2136.as_ref().and_then(|servers| servers.servers.first()))
         };
-        other.is_some_and(|other| one == other || (base(one).is_some() && base(one) == base(other)))
+        other.is_some_and(|other| one == other || (place(one).is_some() && place(one) == place(other)))
     }
 
     /// Why a provider does not work.

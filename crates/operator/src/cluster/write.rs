@@ -31,7 +31,9 @@ use crate::cluster::{
 /// The one field manager of all that we write.
 pub const MANAGER: &str = "zonekeeper";
 /// More at once would only wait in the API server.
-const AT_ONCE: usize = 32;
+const AT_ONCE: usize = 24;
+/// Statuses tell what was done; they must not keep waiting what is to be done, which begins with a finalizer.
+const STATUSES_AT_ONCE: usize = 8;
 
 /// Writes objects beside the hub.
 #[derive(Clone)]
@@ -39,6 +41,7 @@ pub struct Writer {
     client: Client,
     hub: UnboundedSender<Message>,
     slots: Arc<Semaphore>,
+    status_slots: Arc<Semaphore>,
 }
 
 /// Whether a write of an object is under way.
@@ -174,7 +177,8 @@ impl Desk {
 impl Writer {
     /// A writer that answers to the hub.
     pub fn new(client: Client, hub: UnboundedSender<Message>) -> Self {
-        Self { client, hub, slots: Arc::new(Semaphore::new(AT_ONCE)) }
+        let slots = |count| Arc::new(Semaphore::new(count));
+        Self { client, hub, slots: slots(AT_ONCE), status_slots: slots(STATUSES_AT_ONCE) }
     }
 
     /// Writes a status.
@@ -225,7 +229,11 @@ impl Writer {
         let Ok(body) = to_raw_value(&body) else { return };
         let writer = self.clone();
         tokio::spawn(async move {
-            let Ok(_slot) = writer.slots.acquire().await else { return };
+            let slots = match part {
+                Part::Status | Part::Conditions => &writer.status_slots,
+                Part::Finalizers => &writer.slots,
+            };
+            let Ok(_slot) = slots.acquire().await else { return };
             let api = K::api(writer.client.clone(), &key.0);
             let answer = match part {
                 Part::Status => {

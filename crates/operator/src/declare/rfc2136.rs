@@ -1,7 +1,7 @@
 //! RFC 2136 servers in the provider's terms, with the TSIG keys of their Secrets.
 
 use secrecy::SecretString;
-use zonekeeper_api::{Rfc2136Backend, SecretReference, Transport};
+use zonekeeper_api::{Rfc2136Backend, SecretReference, Transport, ZoneReading};
 use zonekeeper_providers::rfc2136::{self, Rotation, Tsig};
 
 use crate::declare::{BadField, provider::Credentials};
@@ -19,6 +19,10 @@ pub(super) fn settings(
         transport: match declared.transport {
             Transport::Tcp => rfc2136::Transport::Tcp,
             Transport::Tls => rfc2136::Transport::Tls,
+        },
+        reading: match declared.reading {
+            ZoneReading::Transfer => rfc2136::Reading::Transfer,
+            ZoneReading::Names => rfc2136::Reading::Names,
         },
         update_key: keys("tsigSecretRef", &declared.tsig_secret_ref)?.unwrap_or_default(),
         transfer_key: keys("transferTsigSecretRef", &declared.transfer_tsig_secret_ref)?,

@@ -153,7 +153,7 @@ impl Wishes {
         };
         let resolved = match &mut zone.worker {
             Ok(_) if is_suspended => None,
-            Ok(worker) => match worker.observe().await {
+            Ok(worker) => match self.observe(&zone.zone, worker).await {
                 Ok(()) => {
                     let (mut desired, rejections) = self.resolve(&zone.zone, worker);
                     self.reserve(&zone.zone, &rejections, &mut desired);
@@ -172,6 +172,12 @@ impl Wishes {
             }
         };
         (report, resolved)
+    }
+
+    async fn observe(&self, zone: &Zone, worker: &mut ZoneWorker) -> Result<(), ProviderError> {
+        let wishes = self.by_zone.get(&zone.key).into_iter().flatten();
+        worker.expect(wishes.map(|(name, intent)| (name, intent.rtype)), std::iter::empty());
+        worker.observe().await
     }
 
     fn resolve(&self, zone: &Zone, worker: &ZoneWorker) -> (Desired, Vec<Rejection>) {

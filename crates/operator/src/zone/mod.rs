@@ -20,7 +20,7 @@ use zonekeeper_kernel::{
     marker::Registry,
     name::Name,
     plan::{Evidence, Plan, Scope, Settled, Situation, plan},
-    rdata::Rdata,
+    rdata::{Rdata, RecordType},
     record::{LiveRecord, RecordId},
     resolve::Incumbents,
     zone::Rules,
@@ -108,6 +108,27 @@ impl ZoneWorker {
         self.capabilities = access.capabilities();
         self.access = access;
         self.settings = settings;
+    }
+
+    /// Says what will be asked for, and at which names something may be left: where a zone can't be listed, only that
+    /// is read. A set may be there as any type that another can become, and what is left as any type at all.
+    pub fn expect<'a>(
+        &mut self,
+        wanted: impl Iterator<Item = (&'a Name, RecordType)>,
+        left: impl Iterator<Item = &'a Name>,
+    ) {
+        let registry = &self.settings.registry;
+        let (mut wanted, mut left) = (Some(wanted), Some(left));
+        let mut names = || {
+            let wanted = wanted.take().into_iter().flatten().flat_map(|(name, rtype)| {
+                registry.names_about(name, [rtype, RecordType::A, RecordType::AAAA, RecordType::CNAME])
+            });
+            let left = left.take().into_iter().flatten();
+            wanted.chain(left.flat_map(|name| registry.names_about(name, RecordType::known()))).collect()
+        };
+        if self.access.attend_to(&mut names) {
+            self.cache.forget();
+        }
     }
 
     /// Reads the zone, unless that was done already.

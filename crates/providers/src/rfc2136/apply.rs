@@ -8,7 +8,8 @@ use std::{
 use zonekeeper_kernel::{name::Name, plan::Change, rdata::RecordType};
 
 use super::{
-    client::{Cause, Failure},
+    client::Failure,
+    conversation::Cause,
     draft::{Draft, SetDraft, Steps, View, Written},
     explain::{Concern, concern, explain, explain_change},
     message::{Prerequisite, update},
@@ -146,7 +147,9 @@ impl<'a> Writer<'a> {
             prerequisites.extend(draft.prerequisites(view).into_iter().filter(|prerequisite| {
                 match prerequisite {
                     Prerequisite::NameUnused(name) => unused.insert(*name),
-                    Prerequisite::SetMissing(..) | Prerequisite::Value(..) => true,
+                    Prerequisite::NameUsed(_) | Prerequisite::SetMissing(..) | Prerequisite::Value(..) => {
+                        true
+                    }
                 }
             }));
             draft.steps(&self.zone.domain, &mut steps);
@@ -245,12 +248,11 @@ impl<'a> Writer<'a> {
 
     /// Looks at the zone again, and remembers what others did meanwhile.
     async fn look(&mut self, seen: &mut Option<Seen>) -> Result<(), ProviderError> {
-        let mut changed = self.zone.look(seen).await?;
-        for (ours, _) in self.expected.keys() {
-            changed.remove(ours);
-        }
+        let changed = self.zone.look(seen).await?;
         if let Some(seen) = seen {
-            seen.unlisted.extend(changed);
+            let is_as_we_left_it = |name: &Name| self.written.at(name) == Some(seen.mirror.at(name));
+            let others: BTreeSet<Name> = changed.into_iter().filter(|name| !is_as_we_left_it(name)).collect();
+            seen.unlisted.extend(others);
         }
         self.written = Written::default();
         Ok(())

@@ -53,7 +53,7 @@ pub(super) struct Steps<'a> {
 impl View<'_> {
     /// The records of a name, sorted by type and value.
     pub(super) fn at(&self, name: &Name) -> &[Held] {
-        self.written.0.get(name).map_or_else(|| self.mirror.at(name), Vec::as_slice)
+        self.written.at(name).unwrap_or_else(|| self.mirror.at(name))
     }
 
     /// The records of a set, sorted.
@@ -65,6 +65,11 @@ impl View<'_> {
 // === impl Written ===
 
 impl Written {
+    /// What a name holds now, if we wrote to it.
+    pub(super) fn at(&self, name: &Name) -> Option<&[Held]> {
+        self.0.get(name).map(Vec::as_slice)
+    }
+
     /// Carries a draft over that a server took.
     pub(super) fn add(&mut self, draft: &Draft, mirror: &Mirror) {
         for set in &draft.sets {
@@ -195,7 +200,9 @@ impl Draft {
             .prerequisites(view)
             .iter()
             .map(|prerequisite| match prerequisite {
-                Prerequisite::NameUnused(name) | Prerequisite::SetMissing(name, _) => name_size(name),
+                Prerequisite::NameUnused(name)
+                | Prerequisite::NameUsed(name)
+                | Prerequisite::SetMissing(name, _) => name_size(name),
                 Prerequisite::Value(name, rdata) => name_size(name) + rdata.wire().len(),
             })
             .map(|size| size + 10)

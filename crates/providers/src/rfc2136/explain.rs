@@ -2,7 +2,7 @@
 
 use domain::base::iana::Rcode;
 
-use super::client::{Cause, Failure};
+use super::{client::Failure, conversation::Cause};
 use crate::ProviderError;
 
 /// What a failure concerns.
@@ -78,7 +78,12 @@ fn refused(act: &str, server: &str, rcode: Rcode) -> ProviderError {
         Rcode::REFUSED => ProviderError::Credentials {
             message: format!(
                 "{said}; allow the key this in update-policy, allow-update or allow-transfer, or thaw the zone if it is \
-                 frozen"
+                 frozen{}",
+                if act.ends_with("by AXFR") {
+                    "; a server that transfers nothing can be read with rfc2136.reading: Names"
+                } else {
+                    ""
+                }
             ),
         },
         Rcode::NOTAUTH | Rcode::NXDOMAIN => ProviderError::ZoneNotFound {

@@ -28,6 +28,8 @@ pub(super) type Unsigned = AdditionalBuilder<Buffer>;
 pub(super) enum Prerequisite<'a> {
     /// The name has no records at all.
     NameUnused(&'a Name),
+    /// The name has records of its own.
+    NameUsed(&'a Name),
     /// The set does not exist.
     SetMissing(&'a Name, RecordType),
     /// The set holds this value; all values of a set that are named are all that it holds.
@@ -88,6 +90,7 @@ pub(super) fn update(
     for prerequisite in prerequisites {
         let (name, class, rtype, octets): (_, _, _, &[u8]) = match prerequisite {
             Prerequisite::NameUnused(name) => (name, Class::NONE, Rtype::ANY, &[]),
+            Prerequisite::NameUsed(name) => (name, Class::ANY, Rtype::ANY, &[]),
             Prerequisite::SetMissing(name, rtype) => (name, Class::NONE, wire_type(*rtype), &[]),
             Prerequisite::Value(name, rdata) => (name, Class::IN, wire_type(rdata.rtype()), rdata.wire()),
         };

@@ -157,13 +157,16 @@ impl Mirror {
     /// The zone as the rest of the program knows it: without SOA record, signatures and proofs of absence.
     pub(super) fn records(&self) -> Vec<(Name, LiveRecord)> {
         let mut listed = Vec::with_capacity(self.names.len());
-        for (name, records) in &self.names {
-            listed.extend(records.iter().map(|held| {
-                let is_servers_own = self.is_servers_own(name, held.rdata.rtype());
-                (name.clone(), live(name, held, is_servers_own))
-            }));
-        }
+        listed.extend(self.names.keys().flat_map(|name| self.records_at(name)));
         listed
+    }
+
+    /// The records of one name in the same form.
+    pub(super) fn records_at(&self, name: &Name) -> impl Iterator<Item = (Name, LiveRecord)> {
+        self.at(name).iter().map(move |held| {
+            let is_servers_own = self.is_servers_own(name, held.rdata.rtype());
+            (name.clone(), live(name, held, is_servers_own))
+        })
     }
 
     /// The names at which two versions differ.

@@ -1,15 +1,18 @@
 //! Zones on servers that take dynamic updates (RFC 2136): BIND9, Knot, PowerDNS and others.
 //!
 //! ```text
-//! zone ─► client ─► connection        transfer ─► mirror          what is there
-//! apply ─► draft ─► message           draft: whole sets, compared before they are changed
+//! zone ─► client ─► conversation ─► connection      who is asked, and how
+//! zone ─► transfer, by_name ─► mirror               what is there
+//! apply ─► draft ─► message                         whole sets, compared before they are changed
 //! ```
 //!
 //! `message`, `transfer`, `mirror`, `draft` and `explain` are pure.
 
 mod apply;
+mod by_name;
 mod client;
 mod connection;
+mod conversation;
 mod draft;
 mod explain;
 mod key;
@@ -30,7 +33,8 @@ use zonekeeper_kernel::{
 };
 
 use self::{
-    client::{Cause, Client},
+    client::Client,
+    conversation::Cause,
     explain::explain,
     message::{items, query},
     zone::Zone,
@@ -49,6 +53,7 @@ use crate::{
 #[derive(Debug)]
 pub struct Rfc2136 {
     client: Arc<Client>,
+    reading: Reading,
 }
 
 /// How to reach servers.
@@ -62,12 +67,24 @@ pub struct Settings {
     pub update_key: Rotation,
     /// The key that signs transfers and questions, where it is another.
     pub transfer_key: Option<Rotation>,
+    /// How zones are read.
+    pub reading: Reading,
     /// How long a server may take to answer.
     pub timeout: Duration,
     /// Whether this process may still send.
     pub fence: Arc<dyn Fence>,
     /// Told how long requests take.
     pub meter: Arc<dyn Meter>,
+}
+
+/// How zones are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Reading {
+    /// As a whole, by AXFR and IXFR.
+    #[default]
+    Transfer,
+    /// Those names only that somebody asks for, one by one.
+    Names,
 }
 
 // === impl Settings ===
@@ -80,6 +97,7 @@ impl Settings {
             transport: Transport::Tcp,
             update_key: Rotation::default(),
             transfer_key: None,
+            reading: Reading::Transfer,
             timeout: Duration::from_secs(10),
             fence: Arc::new(Unfenced),
             meter: Arc::new(Unmetered),
@@ -92,7 +110,7 @@ impl Settings {
 impl Rfc2136 {
     /// A provider; nothing is asked yet.
     pub fn new(settings: Settings) -> Result<Self, ProviderError> {
-        Ok(Self { client: Arc::new(Client::new(settings)?) })
+        Ok(Self { reading: settings.reading, client: Arc::new(Client::new(settings)?) })
     }
 
     /// The servers that a zone names as its own.
@@ -127,7 +145,7 @@ impl Provider for Rfc2136 {
     }
 
     async fn open(&self, domain: &Name, _id: Option<&str>) -> Result<Arc<dyn ZoneAccess>, ProviderError> {
-        let mut zone = Zone::new(self.client.clone(), domain.clone());
+        let mut zone = Zone::new(self.client.clone(), domain.clone(), self.reading);
         zone.soa().await.map_err(|failure| match &failure.cause {
             // A server refuses questions about zones that it does not have.
             Cause::Refused(rcode) if *rcode != Rcode::SERVFAIL => ProviderError::ZoneNotFound {

@@ -4,7 +4,7 @@ use domain::base::Serial;
 use zonekeeper_kernel::{name::Name, rdata::RecordType};
 
 use super::{
-    client::Next,
+    conversation::Next,
     message::Item,
     mirror::{Difference, Mirror, Soa},
 };

@@ -1,6 +1,9 @@
 //! One zone on RFC 2136 servers: a mirror that is kept up to date by one question per look.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, PoisonError},
+};
 
 use async_trait::async_trait;
 use domain::base::{Message, Rtype, Serial, iana::Rcode};
@@ -13,8 +16,11 @@ use zonekeeper_kernel::{
 };
 
 use super::{
+    Reading,
     apply::Writer,
-    client::{Cause, Client, Failure, Method},
+    by_name::ByName,
+    client::{Client, Failure, Method},
+    conversation::Cause,
     explain::explain,
     message::{Unsigned, items, query, query_since},
     mirror::{Mirror, Soa},
@@ -29,6 +35,9 @@ pub(super) struct Zone {
     pub(super) domain: Name,
     /// As the zone names them.
     pub(super) name_servers: Vec<String>,
+    reading: Reading,
+    /// Names that somebody asked for: all that is read where the zone is read by name.
+    attended: std::sync::Mutex<BTreeSet<Name>>,
     seen: Mutex<Option<Seen>>,
 }
 
@@ -38,16 +47,30 @@ pub(super) struct Seen {
     pub(super) mirror: Mirror,
     /// The server that it was read from: serials of different servers are not compared.
     server: usize,
+    /// The names that were read, where not all were.
+    names: BTreeSet<Name>,
     /// Names that others changed since the zone was last listed: whoever plans does not know of that yet.
     pub(super) unlisted: BTreeSet<Name>,
+}
+
+/// How often a zone is read that changes meanwhile.
+const MOST_LOOKS: usize = 5;
+
+// === impl Seen ===
+
+impl Seen {
+    fn new(mirror: Mirror, server: usize) -> Self {
+        Self { mirror, server, names: BTreeSet::new(), unlisted: BTreeSet::new() }
+    }
 }
 
 // === impl Zone ===
 
 impl Zone {
     /// A zone that exists; nothing of it was read yet.
-    pub(super) fn new(client: Arc<Client>, domain: Name) -> Self {
-        Self { client, domain, name_servers: Vec::new(), seen: Mutex::default() }
+    pub(super) fn new(client: Arc<Client>, domain: Name, reading: Reading) -> Self {
+        let attended = std::sync::Mutex::default();
+        Self { client, domain, name_servers: Vec::new(), reading, attended, seen: Mutex::default() }
     }
 
     /// Brings what was seen up to date, and says at which names something changed.
@@ -57,8 +80,11 @@ impl Zone {
         let act = format!("reading zone {}", self.domain);
         let refused = |failure: Failure| explain(&act, &failure);
         let (server, soa) = self.soa().await.map_err(refused)?;
+        if self.reading == Reading::Names {
+            return self.look_by_name(seen, server, soa).await.map_err(refused);
+        }
         let Some(Seen { mirror, server: last, .. }) = seen else {
-            *seen = Some(Seen { mirror: self.load(server).await?, server, unlisted: BTreeSet::new() });
+            *seen = Some(Seen::new(self.load(server).await?, server));
             return Ok(BTreeSet::new());
         };
         let is_older = Serial::from(soa.serial) < Serial::from(mirror.serial());
@@ -105,8 +131,50 @@ impl Zone {
             Some(seen) => (seen.mirror.names_that_differ(&whole), seen.unlisted),
             None => (whole.names().cloned().collect(), BTreeSet::new()),
         };
-        *seen = Some(Seen { mirror: whole, server, unlisted });
+        *seen = Some(Seen { unlisted, ..Seen::new(whole, server) });
         Ok(names)
+    }
+
+    /// The same, name by name: all of them where something changed, else those that were not read yet.
+    async fn look_by_name(
+        &self,
+        seen: &mut Option<Seen>,
+        server: usize,
+        mut soa: Soa,
+    ) -> Result<BTreeSet<Name>, Failure> {
+        let names = self.attended.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some(seen) = seen
+            && seen.server == server
+            && seen.mirror.serial() == soa.serial
+            && seen.names == names
+        {
+            return Ok(BTreeSet::new());
+        }
+        for _ in 0..MOST_LOOKS {
+            let mut mirror = Mirror::new(self.domain.clone(), soa);
+            let by_name = ByName { client: &self.client, domain: &self.domain, server };
+            by_name.read(&names).await?.into_iter().for_each(|item| mirror.insert(item));
+            let (again, now) = self.soa().await?;
+            if (again, now) != (server, soa) {
+                soa = now;
+                continue;
+            }
+            let changed = match seen.take() {
+                Some(before) => {
+                    let mut changed = before.mirror.names_that_differ(&mirror);
+                    changed.retain(|name| before.names.contains(name));
+                    let unlisted = before.unlisted;
+                    *seen = Some(Seen { unlisted, names, ..Seen::new(mirror, server) });
+                    changed
+                }
+                None => {
+                    *seen = Some(Seen { names, ..Seen::new(mirror, server) });
+                    BTreeSet::new()
+                }
+            };
+            return Ok(changed);
+        }
+        Err(Failure::lost(self.client.address(server), "another version of the zone each time it was read"))
     }
 
     /// The version that the first reachable server has.
@@ -159,6 +227,16 @@ impl ZoneAccess for Zone {
         &self.name_servers
     }
 
+    fn attend_to(&self, names: &mut dyn FnMut() -> BTreeSet<Name>) -> bool {
+        if self.reading == Reading::Transfer {
+            return false;
+        }
+        let mut attended = self.attended.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = attended.len();
+        attended.extend(names());
+        attended.len() > before
+    }
+
     fn capabilities(&self) -> Capabilities {
         Capabilities::standard()
     }
@@ -186,7 +264,7 @@ impl ZoneAccess for Zone {
         let Some(seen) = &mut *seen else { return Ok(Vec::new()) };
         seen.unlisted.extend(changed);
         seen.unlisted.retain(|name| !names.contains(name));
-        Ok(seen.mirror.records().into_iter().filter(|(name, _)| names.contains(name)).collect())
+        Ok(names.iter().flat_map(|name| seen.mirror.records_at(name)).collect())
     }
 
     /// A listing is never behind our own writes, so that what it leaves out is not there.

@@ -18,6 +18,7 @@ fn said(zone: &Mirror, change: &Change) -> String {
     let short = |name: &zonekeeper_kernel::name::Name| name.relative_to(&domain()).to_owned();
     let before = draft.prerequisites(view).into_iter().map(|prerequisite| match prerequisite {
         Prerequisite::NameUnused(name) => format!("no {}", short(name)),
+        Prerequisite::NameUsed(name) => format!("some {}", short(name)),
         Prerequisite::SetMissing(name, rtype) => format!("no {} {rtype}", short(name)),
         Prerequisite::Value(name, rdata) => format!("is {} {rdata}", short(name)),
     });

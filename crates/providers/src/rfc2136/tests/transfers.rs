@@ -1,6 +1,6 @@
 use super::{
     super::{
-        client::Next,
+        conversation::Next,
         message::Item,
         mirror::Mirror,
         transfer::{Transfer, Transferred},

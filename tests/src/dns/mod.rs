@@ -1,0 +1,9 @@
+//! A DNS server seen from outside: what it answers, a hand that changes its zones, a network that can't be trusted.
+
+mod hand;
+mod relay;
+mod watch;
+
+pub use hand::{by_hand, serial, served};
+pub use relay::{Fault, Kind, Relay};
+pub use watch::{Answers, Watch};
