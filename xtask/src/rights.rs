@@ -72,7 +72,7 @@ mod tests {
     fn the_page_has_every_rule_and_the_command_that_allows_secrets() {
         let page = markdown();
         for line in [
-            "| coordination.k8s.io | leases | get, create, update | Elects the replica that leads. |",
+            "| coordination.k8s.io | leases | get, create, update | Elects the replica that leads, ",
             "| core | secrets | get, list, watch |",
             "    kubectl create rolebinding zonekeeper-secret-reader --namespace NAMESPACE --clusterrole",
         ] {

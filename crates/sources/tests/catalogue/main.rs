@@ -1,5 +1,5 @@
 //! The case catalogue of reference/external-dns.md, and cases of reference/cloudflare-operators.md, on the pure
-//! functions. A test that names a case and asserts another answer follows design.md, api.md or the issue.
+//! functions. A test that names a case and asserts another answer says what Zonekeeper does instead, on purpose.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
