@@ -1,11 +1,8 @@
-//! Where the operator that leads can be asked: a Lease of its own name says so to whoever may read it.
+//! Where the operator that leads can be asked: its Lease says so to whoever may read it.
 
-use std::{
-    collections::BTreeMap,
-    net::{IpAddr, Ipv4Addr, SocketAddr},
-};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-use k8s_openapi::{api::coordination::v1::Lease, apimachinery::pkg::apis::meta::v1::ObjectMeta};
+use k8s_openapi::api::coordination::v1::Lease;
 use kube::{
     Api, Client, ResourceExt,
     api::{ListParams, PostParams},
@@ -39,31 +36,28 @@ impl Presence {
         Self { namespace: namespace.to_owned(), address, pod: variable("POD_NAME") }
     }
 
-    /// Says so. Nothing but `zonekeeper status` needs it.
-    pub async fn announce(&self, client: &Client, controller: &str) {
+    /// Says so in a Lease. Nothing but `zonekeeper status` needs it.
+    ///
+    /// Assumes: nobody renews the Lease at the same time.
+    pub async fn announce(&self, client: &Client, lease: &str) {
         let api: Api<Lease> = Api::namespaced(client.clone(), &self.namespace);
-        let name = format!("zonekeeper-serving-{}", controller.replace('/', "-"));
-        if let Err(error) = self.write(&api, &name).await {
-            tracing::warn!(%error, lease = name, "zonekeeper status will not find this operator by itself");
+        if let Err(error) = self.write(&api, lease).await {
+            tracing::warn!(%error, lease, "zonekeeper status will not find this operator by itself");
         }
     }
 
     async fn write(&self, api: &Api<Lease>, name: &str) -> kube::Result<()> {
         let pod = self.pod.iter().map(|pod| (POD, pod.clone()));
         let annotations = pod.chain([(ADDRESS, self.address.to_string())]);
-        let metadata = ObjectMeta {
-            name: Some(name.to_owned()),
-            labels: Some(BTreeMap::from([(LABEL.into(), "true".into())])),
-            annotations: Some(annotations.map(|(key, value)| (key.to_owned(), value)).collect()),
-            ..ObjectMeta::default()
-        };
-        let mut lease = Lease { metadata, spec: None };
-        match api.get_opt(name).await? {
-            None => api.create(&PostParams::default(), &lease).await?,
-            Some(before) => {
-                lease.metadata.resource_version = before.resource_version();
-                api.replace(name, &PostParams::default(), &lease).await?
-            }
+        let found = api.get_opt(name).await?;
+        let is_new = found.is_none();
+        let mut lease = found.unwrap_or_default();
+        lease.metadata.name = Some(name.to_owned());
+        lease.labels_mut().insert(LABEL.into(), "true".into());
+        lease.annotations_mut().extend(annotations.map(|(key, value)| (key.to_owned(), value)));
+        match is_new {
+            true => api.create(&PostParams::default(), &lease).await?,
+            false => api.replace(name, &PostParams::default(), &lease).await?,
         };
         Ok(())
     }

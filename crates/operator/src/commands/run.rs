@@ -68,11 +68,11 @@ impl Run {
         let (health, metrics) = (Arc::new(Health::default()), Arc::new(Metrics::default()));
         let ear = Arc::new(Ear::default());
         let served = cluster::serve(self.listen, health.clone(), metrics.clone(), ear.clone()).await?;
+        let lease = format!("zonekeeper-{}", self.controller_name.replace('/', "-"));
         let mut election = self.leader_elect.then(|| {
-            let name = format!("zonekeeper-{}", self.controller_name.replace('/', "-"));
             let identity =
                 std::env::var("POD_NAME").unwrap_or_else(|_| format!("zonekeeper-{}", std::process::id()));
-            Election::new(client.clone(), &namespace, &name, identity, self.lease_duration)
+            Election::new(client.clone(), &namespace, &lease, identity, self.lease_duration)
         });
         if let Some(election) = &mut election {
             tokio::select! {
@@ -87,7 +87,7 @@ impl Run {
             None => Arc::new(Unfenced),
         };
         let owner = cluster_id(&client).await?;
-        Presence::own(&namespace, served).announce(&client, &self.controller_name).await;
+        Presence::own(&namespace, served).announce(&client, &lease).await;
         let ending = Arc::new(Notify::new());
         let options = cluster::Options {
             client,

@@ -83,12 +83,10 @@ impl Batches<'_> {
             }
             let edits: Vec<&Edit> = changes.iter().flat_map(|change| &change.edits).collect();
             match self.call(&edits).await {
-                Ok(mut effects) => {
-                    let applied = changes.iter().map(|change| {
-                        let rest = effects.split_off(change.edits.len());
-                        Outcome::Applied(std::mem::replace(&mut effects, rest))
-                    });
-                    (applied.collect(), None)
+                Ok(effects) => {
+                    let mut effects = effects.into_iter();
+                    let mut of = |change: &Change| effects.by_ref().take(change.edits.len()).collect();
+                    (changes.iter().map(|change| Outcome::Applied(of(change))).collect(), None)
                 }
                 Err(failure) => self.refused(changes, failure).await,
             }
