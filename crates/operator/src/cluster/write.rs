@@ -32,7 +32,8 @@ use crate::cluster::{
 pub const MANAGER: &str = "zonekeeper";
 /// More at once would only wait in the API server.
 const AT_ONCE: usize = 24;
-/// Statuses tell what was done; they must not keep waiting what is to be done, which begins with a finalizer.
+/// Statuses of RecordSets are many and tell what was done; they must not keep waiting what is to be done, which begins
+/// with a finalizer, or with the guard's memory in the status of a DNSZone.
 const STATUSES_AT_ONCE: usize = 8;
 
 /// Writes objects beside the hub.
@@ -230,8 +231,8 @@ impl Writer {
         let writer = self.clone();
         tokio::spawn(async move {
             let slots = match part {
-                Part::Status | Part::Conditions => &writer.status_slots,
-                Part::Finalizers => &writer.slots,
+                Part::Status | Part::Conditions if K::KIND == Kind::RecordSet => &writer.status_slots,
+                Part::Status | Part::Conditions | Part::Finalizers => &writer.slots,
             };
             let Ok(_slot) = slots.acquire().await else { return };
             let api = K::api(writer.client.clone(), &key.0);

@@ -1,12 +1,14 @@
 //! RecordSets in the hub: what each wishes, where that goes, and what became of it.
 
+mod telling;
+
 use std::{
     hash::{DefaultHasher, Hash, Hasher},
     sync::Arc,
 };
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
-use kube::{Resource, ResourceExt};
+use kube::ResourceExt;
 use zonekeeper_api::{
     ConditionType, Reason, RecordSet, RecordSetSpec, RecordSetStatus, WrittenRecord,
     wellknown::{RECONCILE_REQUESTED_AT, RECORD_FINALIZER},
@@ -23,10 +25,8 @@ use crate::cluster::{
     Key,
     conditions::Verdict,
     hub::Hub,
-    job::{Drifted, WishState, reason},
+    job::{Drifted, reason},
     small_map::{SmallMap, SmallSet},
-    status,
-    testimony::record_set_of,
     write::{Desk, Writing, is_newer},
     zone_entry::Wisher,
 };
@@ -421,100 +421,6 @@ impl Hub {
 
     fn unmet_of(&mut self, key: &Key) {
         self.zones.values_mut().for_each(|zone| drop(zone.unmet.remove(key)));
-    }
-
-    /// Takes over what a pass says of a wish.
-    pub fn note_wish(&mut self, zone: &ZoneKey, state: WishState) {
-        let Some(key) = record_set_of(&state.holder) else { return self.note_source(zone, state) };
-        let Some(entry) = self.records.get_mut(&key) else { return };
-        // The wish may have changed while the pass was under way.
-        if entry.placed.get(zone) != Some(&state.name) {
-            return;
-        }
-        if state.has_written {
-            entry.synced = Some(status::now());
-        }
-        let intent_is_unknown = entry.intent.as_ref().is_some_and(|intent| intent.values.is_none());
-        let verdict = match entry.object.spec.suspend
-            && intent_is_unknown
-            && state.verdict.reason == Reason::TargetsUnknown
-        {
-            true => Verdict::new(Reason::Suspended, "suspended: nothing is written for it"),
-            false => state.verdict,
-        };
-        if let Some(Drifted::Reverted(message)) = &state.drift {
-            self.teller.say(entry.object.object_ref(&()), Reason::DriftReverted, message, true);
-        }
-        let drift = match state.drift {
-            // What was undone is shown until something else happens.
-            None => entry
-                .states
-                .get(zone)
-                .and_then(|state| state.drift.clone())
-                .filter(|drift| matches!(drift, Drifted::Reverted(_)) && !state.has_written),
-            found => found,
-        };
-        let had_arrived = entry.has_arrived();
-        entry.states.insert(zone.clone(), PlaceState { verdict, records: state.records, drift });
-        if !had_arrived && entry.has_arrived() {
-            let old: Vec<_> = entry
-                .places
-                .keys()
-                .filter(|(zone, name)| entry.placed.get(zone) != Some(name))
-                .cloned()
-                .collect();
-            old.iter().for_each(|(zone, name)| self.note_departing(zone, name, &key));
-        }
-        self.report_record(&key);
-    }
-
-    /// Tells those who wish a set, once, that their comment was too long for its zone.
-    pub fn tell_cut_comment(&mut self, zone: &ZoneKey, name: &Name, rtype: RecordType) {
-        let Some(wishes) = self.zones.get(zone).and_then(|entry| entry.wishes.get(name)) else { return };
-        let commented = wishes.iter().filter(|(_, intent)| intent.rtype == rtype && intent.comment.is_some());
-        for (wisher, _) in commented {
-            let Wisher::RecordSet(key) = wisher else { continue };
-            let Some(entry) = self.records.get_mut(key) else { continue };
-            let generation = entry.object.metadata.generation;
-            if std::mem::replace(&mut entry.cut_told, generation) != generation {
-                let message = format!(
-                    "spec.cloudflare.comment is longer than DNSZone {zone} has room for beside the ownership marker; it was cut"
-                );
-                self.teller.say(entry.object.object_ref(&()), Reason::InvalidValue, &message, false);
-            }
-        }
-    }
-
-    /// Says of a RecordSet what there is to say, if that is new.
-    pub fn report_record(&mut self, key: &Key) {
-        let Some(entry) = self.records.get_mut(key) else { return };
-        if entry.is_others {
-            return;
-        }
-        let Some(verdict) = status::record_verdict(entry) else { return };
-        let status = status::record_status(entry, &verdict, &self.zones);
-        let object = entry.object.clone();
-        entry.desk.report((&self.writer, &self.teller), &*object, verdict, &status);
-        if entry.unreadable.is_some() {
-            // The API's answer can't be read either: what was written is remembered here.
-            Arc::make_mut(&mut entry.object).status = Some(status);
-            entry.desk.see_object(&*entry.object);
-        }
-    }
-
-    /// Our own write of a RecordSet is over.
-    pub fn record_written(&mut self, key: &Key, written: Option<RecordSet>) {
-        let Some(entry) = self.records.get_mut(key) else { return };
-        let again = std::mem::take(&mut entry.desk.writing) == Writing::Again;
-        match written {
-            Some(object) => self.see_record(object),
-            None if entry.unreadable.is_some() => {}
-            None => self.retry_record(key),
-        }
-        if again {
-            self.consider_record(key);
-            self.report_record(key);
-        }
     }
 }
 
