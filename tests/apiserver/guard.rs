@@ -51,8 +51,7 @@ async fn forty_percent_deleted_at_once_are_held_and_released_once_by_approval() 
     assert_eq!(condition(&zone, "Ready").reason, "Held");
     assert_eq!(condition(&zone, "Stalled").status, "True");
     assert!(condition(&zone, "Held").message.contains("zonekeeper.dev/approve-plan"));
-    let waiting = lab.get("RecordSet", "n079").await.expect("it waits");
-    assert_eq!(condition(&waiting, "Ready").reason, "Held");
+    lab.wait_reason("RecordSet", "n079", "Held").await;
     // Unrelated edits and new records are applied meanwhile.
     lab.ready(&lab.a("n150", "192.0.2.2")).await;
     lab.ready(&lab.a("new", "192.0.2.3")).await;
