@@ -20,6 +20,8 @@ pub struct Told {
     pub kind: String,
     pub reason: String,
     pub note: String,
+    /// How often it was said.
+    pub count: u64,
 }
 
 /// What was done to the zone: `+ www A 192.0.2.1`, `- ...`, `~ www A 192.0.2.1 -> 192.0.2.2`.
@@ -58,6 +60,7 @@ impl Lab<'_> {
             kind: text(event, "type"),
             reason: text(event, "reason"),
             note: text(event, "note"),
+            count: event["series"]["count"].as_u64().unwrap_or(1),
         };
         events.iter().map(told).collect()
     }
