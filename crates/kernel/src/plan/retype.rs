@@ -74,6 +74,8 @@ pub(super) fn join(
     edits.extend(new.map(|new| Edit::Create { record: new.record, role: Role::Data }));
     edits.extend(endings);
     edits.extend(old_markers);
+    // Of a million changes, most have one edit.
+    edits.shrink_to_fit();
     let operation = if had_any { Operation::Update } else { Operation::Create };
     Change { operation, name: name.clone(), rtype, edits, unchanged, cause, holders }
 }

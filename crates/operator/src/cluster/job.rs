@@ -134,15 +134,7 @@ impl Job {
         if let Some(why) = self.read_only.clone() {
             return Ok(self.refused(worker, unproven, why));
         }
-        // Whoever is refused here still wants what it has; whoever may not have it any more is an orphan's holder.
-        let is_refused = |orphan: &Orphan, rejection: &Rejection| {
-            orphan.holder.names(&rejection.holder)
-                && rejection.name.as_ref().is_none_or(|name| *name == orphan.name)
-        };
-        let is_open = |orphan: &Orphan| !rejections.iter().any(|rejection| is_refused(orphan, rejection));
-        let mut orphans = in_the_way(worker, &unproven);
-        orphans.extend(unproven.orphans);
-        orphans.retain(is_open);
+        let orphans = orphans(worker, unproven, &rejections);
         let evidence = self.witness.evidence(&self.zone.key, &orphans, keeping(&rejections)).await;
         let order = Order {
             desired: &desired,
@@ -309,6 +301,20 @@ pub fn concerns(change: &Change, name: &Name, intent: &Intent) -> bool {
 /// The kernel's word as the API's.
 pub fn reason(rejection: &Rejection) -> Reason {
     rejection.reason.as_str().parse().unwrap_or(Reason::InvalidValue)
+}
+
+/// Records of which it must be known whether their holders still want them.
+fn orphans(worker: &ZoneWorker, plan: Plan, rejections: &[Rejection]) -> Vec<Orphan> {
+    // Whoever is refused here still wants what it has; whoever may not have it any more is an orphan's holder.
+    let is_refused = |orphan: &Orphan, rejection: &Rejection| {
+        orphan.holder.names(&rejection.holder)
+            && rejection.name.as_ref().is_none_or(|name| *name == orphan.name)
+    };
+    let is_open = |orphan: &Orphan| !rejections.iter().any(|rejection| is_refused(orphan, rejection));
+    let mut orphans = in_the_way(worker, &plan);
+    orphans.extend(plan.orphans);
+    orphans.retain(is_open);
+    orphans
 }
 
 /// What stands in the way of refused wishes: its holders may be going.

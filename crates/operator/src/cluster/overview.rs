@@ -185,7 +185,7 @@ fn rows_of_source(reference: &ObjectRef, entry: &SourceEntry) -> Vec<Row> {
         Row::placed(Source::object(reference), zone, name, intent, entry.states.get(place))
     });
     let is_placed = |name: &Name| entry.wishes.keys().any(|(_, placed, _)| placed == name);
-    let elsewhere = entry.names.iter().filter(|name| !is_placed(name)).filter_map(|name| {
+    let elsewhere = entry.names.keys().filter(|name| !is_placed(name)).filter_map(|name| {
         Some(Row::of(Source::object(reference), name.to_string(), Some(entry.refused.as_ref()?)))
     });
     placed.chain(elsewhere).collect()

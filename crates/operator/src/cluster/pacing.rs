@@ -5,9 +5,11 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
-const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 /// How fast a pause grows while changes come faster than they are served.
 const GROWTH: u32 = 4;
+/// Where nothing has come for this part of a pause, the burst is over, and with it the pause.
+const QUIET: u32 = 8;
 
 /// So many passes in a row for one change each mean that somebody waits for each before the next.
 const CALM: u32 = 8;
@@ -18,7 +20,12 @@ pub struct Pacing {
     pause: Duration,
     /// Passes in a row for one change, during which nothing came.
     calm: u32,
-    ready_at: Instant,
+    /// Nothing is started before this.
+    not_before: Instant,
+    /// When something came last, or a pass ended.
+    stirred: Instant,
+    /// The end of the pause.
+    until: Instant,
     /// Whether something came since the last pass.
     is_touched: bool,
 }
@@ -26,9 +33,9 @@ pub struct Pacing {
 // === impl Pacing ===
 
 impl Pacing {
-    /// When the next pass may start.
+    /// When the next pass may start, if nothing comes until then.
     pub fn ready_at(&self) -> Instant {
-        self.ready_at
+        self.until.min(self.stirred + self.pause / QUIET).max(self.not_before)
     }
 
     /// A pass is over. Changes that came meanwhile, or more than one at a time, come faster than they are served.
@@ -40,27 +47,29 @@ impl Pacing {
         } else if self.calm >= CALM {
             self.pause = Duration::ZERO;
         }
-        self.ready_at = now + self.pause;
+        (self.not_before, self.stirred, self.until) = (now, now, now + self.pause);
         self.is_touched = came_meanwhile;
     }
 
     /// Nothing is started before this.
     pub fn wait_until(&mut self, at: Instant) {
-        self.ready_at = at;
+        self.not_before = at;
     }
 
     /// Something is to be done: where it was quiet for as long as the pause, it was the end of a burst.
     pub fn touched(&mut self, now: Instant) {
         let is_first = !std::mem::replace(&mut self.is_touched, true);
-        if is_first && now > self.ready_at + self.pause {
+        if is_first && now > self.until + self.pause {
             self.pause = Duration::ZERO;
         }
+        self.stirred = now;
     }
 }
 
 impl Default for Pacing {
     fn default() -> Self {
-        Self { pause: Duration::ZERO, calm: 0, ready_at: Instant::now(), is_touched: false }
+        let now = Instant::now();
+        Self { pause: Duration::ZERO, calm: 0, not_before: now, stirred: now, until: now, is_touched: false }
     }
 }
 
@@ -95,7 +104,27 @@ mod tests {
             passes += 1;
             pacing.ended(now, serving, came_by(now) > served);
         }
-        assert!(passes < 12, "{passes}");
+        assert!(passes < 9, "{passes}");
+    }
+
+    #[test]
+    fn the_end_of_a_burst_is_not_waited_for_long() {
+        let (mut pacing, begun) = (Pacing::default(), Instant::now());
+        (0..10).for_each(|_| pacing.ended(begun, 100, true));
+        let last = begun + Duration::from_millis(700);
+        pacing.touched(last);
+        assert_eq!(pacing.ready_at(), last + LONGEST_PAUSE / QUIET);
+        // Whoever keeps coming does not keep it waiting.
+        pacing.touched(begun + LONGEST_PAUSE);
+        assert_eq!(pacing.ready_at(), begun + LONGEST_PAUSE);
+    }
+
+    #[test]
+    fn what_must_wait_waits() {
+        let (mut pacing, now) = (Pacing::default(), Instant::now());
+        pacing.wait_until(now + LONGEST_PAUSE * 2);
+        pacing.touched(now + MILLI);
+        assert_eq!(pacing.ready_at(), now + LONGEST_PAUSE * 2);
     }
 
     #[test]

@@ -42,7 +42,7 @@ impl Hub {
         if let Wisher::RecordSet(key) = wisher {
             entry.departing.remove(&(name.clone(), key.clone()));
         }
-        entry.dirty.add(name);
+        entry.touch(name);
         self.wake.insert(zone.clone());
         // Why it can't be had is known already.
         if let Some(verdict) = entry.trouble.clone().filter(|verdict| verdict.reason != Reason::Pending) {
@@ -87,7 +87,7 @@ impl Hub {
     /// Has the next pass over a zone look at a name.
     pub fn look_again(&mut self, zone: &ZoneKey, name: Name) {
         if let Some(entry) = self.zones.get_mut(zone) {
-            entry.dirty.add(name);
+            entry.touch(name);
             self.wake.insert(zone.clone());
         }
     }
@@ -104,7 +104,7 @@ impl Hub {
             return;
         }
         entry.departing.insert((name.clone(), key.clone()));
-        entry.dirty.add(name.clone());
+        entry.touch(name.clone());
         self.wake.insert(zone.clone());
     }
 
@@ -125,7 +125,6 @@ impl Hub {
         let now = Instant::now();
         for key in std::mem::take(&mut self.wake) {
             let Some(entry) = self.zones.get_mut(&key) else { continue };
-            entry.pacing.touched(now);
             if entry.pacing.ready_at() > now {
                 self.agenda.by(entry.pacing.ready_at(), Alarm::Zone(key));
                 continue;

@@ -1,5 +1,8 @@
 //! A map for a handful of entries: most objects go to one zone, and there are many objects.
 
+/// Up to so many entries, there is room for no more than there are.
+const EXACT: usize = 4;
+
 /// A sorted list of pairs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SmallMap<K, V> {
@@ -27,8 +30,10 @@ impl<K: Ord, V> SmallMap<K, V> {
         match self.find(&key) {
             Ok(at) => self.entries[at].1 = value,
             Err(at) => {
-                // One more, not twice as many.
-                self.entries.reserve_exact(1);
+                if self.entries.len() < EXACT {
+                    // One more, not twice as many.
+                    self.entries.reserve_exact(1);
+                }
                 self.entries.insert(at, (key, value));
             }
         }
@@ -52,6 +57,11 @@ impl<K: Ord, V> SmallMap<K, V> {
     /// Whether nothing is there.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.entries.len()
     }
 
     /// Everything, sorted by key.
@@ -84,6 +94,7 @@ impl<K: Ord, V> FromIterator<(K, V)> for SmallMap<K, V> {
     fn from_iter<I: IntoIterator<Item = (K, V)>>(entries: I) -> Self {
         let mut map = Self::default();
         entries.into_iter().for_each(|(key, value)| map.insert(key, value));
+        map.entries.shrink_to_fit();
         map
     }
 }

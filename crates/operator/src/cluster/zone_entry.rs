@@ -10,7 +10,7 @@ use data_encoding::HEXLOWER;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::ResourceExt;
 use sha2::{Digest, Sha256};
-use tokio::sync::oneshot;
+use tokio::{sync::oneshot, time::Instant};
 use zonekeeper_api::{
     DNSZone, GoDuration, GuardStatus, Reason,
     wellknown::{APPROVE_PLAN, ZONE_FINALIZER},
@@ -236,6 +236,12 @@ impl ZoneEntry {
     /// Whether it must wait for us before it goes, and does not yet.
     pub fn lacks_finalizer(&self) -> bool {
         self.is_needed() && !self.is_leaving() && !self.has_finalizer() && self.was_found()
+    }
+
+    /// Has the next pass look at a name.
+    pub fn touch(&mut self, name: Name) {
+        self.dirty.add(name);
+        self.pacing.touched(Instant::now());
     }
 
     /// What was approved is carried out: its hash does not work again.

@@ -192,8 +192,8 @@ impl Session {
         for zone in &mut self.zones {
             let (mut report, resolved) = wishes.begin(zone).await;
             if let (Ok(worker), Some(resolved)) = (&mut zone.worker, resolved) {
-                let plan = worker.plan(&resolved.desired, &resolved.evidence, Scope::Zone);
-                let verdict = worker.guard(&plan, Scope::Zone, &Approval::None);
+                let mut plan = worker.plan(&resolved.desired, &resolved.evidence, Scope::Zone);
+                let verdict = worker.guard(&mut plan, Scope::Zone, &Approval::None);
                 report.pass = Pass { plan, verdict, ..Pass::default() };
             }
             zones.push(report);

@@ -174,8 +174,8 @@ impl ZoneWorker {
         plan(&situation, scope)
     }
 
-    /// Asks the guard about a plan.
-    pub fn guard(&mut self, plan: &Plan, scope: Scope<'_>, approval: &Approval) -> Verdict {
+    /// Has the guard judge the changes of a plan, which it takes out of it.
+    pub fn guard(&mut self, plan: &mut Plan, scope: Scope<'_>, approval: &Approval) -> Verdict {
         if let Scope::Zone = scope {
             self.owned = plan.counts.owned;
         }
@@ -193,7 +193,7 @@ impl ZoneWorker {
             rules: &self.settings.rules,
             limits: self.settings.limits,
         };
-        guard::clear(plan.changes.clone(), &subject, window, approval)
+        guard::clear(std::mem::take(&mut plan.changes), &subject, window, approval)
     }
 
     fn new_window(&self) -> (Instant, Window) {

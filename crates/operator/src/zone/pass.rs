@@ -169,12 +169,12 @@ impl ZoneWorker {
     ) -> Result<Round, ProviderError> {
         self.observe().await?;
         pass.plan = self.plan(order.desired, order.evidence, order.scope);
-        pass.verdict = self.guard(&pass.plan, order.scope, order.approval);
+        pass.verdict = self.guard(&mut pass.plan, order.scope, order.approval);
         let doubtful = self.doubtful(pass.verdict.cleared.changes());
         if !doubtful.is_empty() {
             self.cache.refresh(access, &doubtful).await?;
             pass.plan = self.plan(order.desired, order.evidence, order.scope);
-            pass.verdict = self.guard(&pass.plan, order.scope, order.approval);
+            pass.verdict = self.guard(&mut pass.plan, order.scope, order.approval);
             // What came up only now was not read afresh: it waits for the next round.
             let is_new = |change: &Change| !self.doubtful(std::slice::from_ref(change)).is_subset(&doubtful);
             if pass.verdict.cleared.changes().iter().any(is_new) {

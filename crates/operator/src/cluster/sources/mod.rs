@@ -27,6 +27,7 @@ use crate::cluster::{
     Key,
     conditions::Verdict,
     hub::{Hub, NamespaceEntry},
+    small_map::{SmallMap, SmallSet},
     sources::follow::{News, Standing, follow},
 };
 
@@ -62,14 +63,14 @@ struct Watch {
 #[derive(Default)]
 pub struct SourceEntry {
     /// What it wishes, and where that goes.
-    pub wishes: BTreeMap<Place, Arc<Intent>>,
+    pub wishes: SmallMap<Place, Arc<Intent>>,
     /// Places that it left for others: they are looked at again when it has arrived.
     left: BTreeSet<Place>,
     /// All names that it asks for, wherever they go.
-    pub names: BTreeSet<Name>,
-    looks: BTreeSet<Look>,
+    pub names: SmallSet<Name>,
+    looks: SmallSet<Look>,
     /// What became of its wishes.
-    pub states: BTreeMap<Place, Verdict>,
+    pub states: SmallMap<Place, Verdict>,
     /// Why a part of it goes nowhere, or has no values.
     pub refused: Option<Verdict>,
     complaints: Vec<Complaint>,
@@ -111,7 +112,7 @@ impl Sources {
 
     /// Whether another zone holds what an object wishes of it.
     pub fn has_arrived(&self, object: &ObjectRef, but: &ZoneKey, name: &Name, rtype: RecordType) -> bool {
-        let states = self.entries.get(object).into_iter().flat_map(|entry| &entry.states);
+        let states = self.entries.get(object).into_iter().flat_map(|entry| entry.states.iter());
         let mut elsewhere = states.filter(|((zone, at, of), _)| zone != but && at == name && *of == rtype);
         elsewhere.any(|(_, verdict)| verdict.is_ready())
     }
@@ -361,7 +362,7 @@ impl Hub {
     /// A zone can be wished for, or not any more: whoever asks for a name there is placed anew.
     pub fn place_sources(&mut self, domain: &Name) {
         let concerned = self.sources.entries.iter().filter(|(_, entry)| {
-            entry.names.iter().any(|name| name.is_within(domain))
+            entry.names.keys().any(|name| name.is_within(domain))
                 || entry.wishes.values().any(|intent| intent.zone_refs.is_some())
         });
         let concerned: Vec<ObjectRef> = concerned.map(|(reference, _)| reference.clone()).collect();
@@ -372,8 +373,8 @@ impl Hub {
     pub fn forget_zone_of_sources(&mut self, key: &ZoneKey) {
         for (reference, entry) in &mut self.sources.entries {
             let had = entry.wishes.len();
-            entry.wishes.retain(|(zone, _, _), _| zone != key);
-            entry.states.retain(|(zone, _, _), _| zone != key);
+            entry.wishes.retain(|(zone, _, _)| zone != key);
+            entry.states.retain(|(zone, _, _)| zone != key);
             if entry.wishes.len() < had {
                 self.sources.stale.insert(reference.clone());
             }

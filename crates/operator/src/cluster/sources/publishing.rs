@@ -61,7 +61,7 @@ impl Hub {
         }
         let placed = self.place_source(reference);
         let before = self.sources.entries.remove(reference).unwrap_or_default();
-        for look in before.looks.difference(&placed.looks) {
+        for look in before.looks.keys().filter(|look| !placed.looks.contains(*look)) {
             if let Some(looking) = self.sources.dependents.get_mut(look) {
                 looking.remove(reference);
                 if looking.is_empty() {
@@ -69,12 +69,11 @@ impl Hub {
                 }
             }
         }
-        let new: Vec<Look> = placed.looks.difference(&before.looks).cloned().collect();
-        for look in new {
+        for look in placed.looks.iter().filter(|look| !before.looks.contains_key(look)) {
             if let Some(kind) = look.kind() {
                 self.follow_kind(kind);
             }
-            self.sources.dependents.entry(look).or_default().insert(reference.clone());
+            self.sources.dependents.entry(look.clone()).or_default().insert(reference.clone());
         }
         let mut left = before.left;
         for place in before.wishes.keys().filter(|place| !placed.wishes.contains_key(*place)) {
@@ -84,7 +83,7 @@ impl Hub {
         left.retain(|place| !placed.wishes.contains_key(place));
         let left_zones: BTreeSet<ZoneKey> = left.iter().map(|(zone, _, _)| zone.clone()).collect();
         let mut states = before.states;
-        states.retain(|place, _| placed.wishes.get(place) == before.wishes.get(place));
+        states.retain(|place| placed.wishes.get(place) == before.wishes.get(place));
         let changed: Vec<(Place, Arc<Intent>)> = placed
             .wishes
             .iter()
@@ -97,10 +96,10 @@ impl Hub {
             || !placed.names.is_empty()
         {
             let entry = SourceEntry {
-                wishes: placed.wishes,
+                wishes: placed.wishes.into_iter().collect(),
                 left,
-                names: placed.names,
-                looks: placed.looks,
+                names: placed.names.into_iter().map(|name| (name, ())).collect(),
+                looks: placed.looks.into_iter().map(|look| (look, ())).collect(),
                 states,
                 refused: placed.refused,
                 complaints: before.complaints,
