@@ -104,7 +104,7 @@ pub struct DNSZoneSpec {
     /// What happens to records that nobody wants.
     #[serde(default)]
     pub prune: Prune,
-    /// Whether the zone itself comes and goes with this object.
+    /// Whether the zone itself comes and goes with this object. No provider does either yet; an Event says so.
     #[serde(default)]
     pub lifecycle: Lifecycle,
 }

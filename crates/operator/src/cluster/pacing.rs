@@ -93,16 +93,20 @@ mod tests {
     #[test]
     fn a_burst_of_four_seconds_costs_a_handful_of_passes() {
         let (mut pacing, begun) = (Pacing::default(), Instant::now());
-        let (mut now, mut passes, mut served) = (begun, 0, 0);
-        // A change every two milliseconds, passes of three.
-        let came_by = |now: Instant| now.duration_since(begun).as_millis() as usize / 2;
-        while now < begun + Duration::from_secs(4) {
-            pacing.touched(now);
-            let start = now.max(pacing.ready_at());
-            let serving = came_by(start) - served;
-            (now, served) = (start + 3 * MILLI, came_by(start));
-            passes += 1;
-            pacing.ended(now, serving, came_by(now) > served);
+        let (mut passes, mut waiting, mut busy_until) = (0, 0, begun);
+        for milli in 0..4_000 {
+            let now = begun + milli * MILLI;
+            // A change every two milliseconds, passes of three.
+            if milli % 2 == 0 {
+                pacing.touched(now);
+                waiting += 1;
+            }
+            if waiting > 0 && now >= busy_until && now >= pacing.ready_at() {
+                let served = std::mem::take(&mut waiting);
+                passes += 1;
+                busy_until = now + 3 * MILLI;
+                pacing.ended(busy_until, served, true);
+            }
         }
         assert!(passes < 9, "{passes}");
     }

@@ -2,10 +2,10 @@
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
-use kube::ResourceExt;
+use kube::{Resource, ResourceExt};
 use tokio::time::Instant;
 use zonekeeper_api::{
-    DNSZone, Policy, Reason,
+    DNSZone, Lifecycle, Policy, Reason,
     wellknown::{RECONCILE_REQUESTED_AT, ZONE_FINALIZER},
 };
 use zonekeeper_kernel::{
@@ -70,7 +70,23 @@ impl Hub {
             self.report_zone(&key);
         } else {
             self.consider_zone(&key);
+            self.tell_what_is_not_done(&key);
         }
+    }
+
+    /// Tells, once per generation, that zones do not come and go with their objects.
+    fn tell_what_is_not_done(&self, key: &ZoneKey) {
+        let Some(entry) = self.zones.get(key).filter(|entry| entry.is_ours) else { return };
+        let object = &entry.object;
+        let was_told = object.status.as_ref().and_then(|status| status.observed_generation);
+        if object.spec.lifecycle == Lifecycle::default() || was_told == object.metadata.generation {
+            return;
+        }
+        let message = format!(
+            "spec.lifecycle: zones are neither created nor deleted at a provider; make {} there yourself, and it stays when this object goes",
+            object.spec.domain
+        );
+        self.teller.say(object.object_ref(&()), Reason::InvalidValue, &message, false);
     }
 
     /// A DNSZone is gone: what is in it stays, and nobody is held up by it.
