@@ -13,9 +13,11 @@ pub fn binary() -> &'static Path {
         if let Some(given) = std::env::var_os("ZONEKEEPER_BINARY") {
             return given.into();
         }
-        let test = std::env::current_exe().expect("the test's own path");
-        let folder = test.parent().and_then(Path::parent).expect("target/debug/deps");
-        let target = folder.parent().expect("target");
+        let own = std::env::current_exe().expect("its own path");
+        // Tests lie in target/debug/deps, programs in target/release.
+        let mut folders = own.ancestors().skip(1).skip_while(|folder| folder.ends_with("deps"));
+        let folder = folders.next().expect("target/debug or target/release");
+        let target = folders.next().expect("target");
         let mut build = Command::new(env!("CARGO"));
         build
             .args(["build", "--quiet", "--package", "zonekeeper", "--bin", "zonekeeper", "--target-dir"])

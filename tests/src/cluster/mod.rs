@@ -6,6 +6,7 @@ pub mod looks;
 pub mod objects;
 pub mod operator;
 pub mod plane;
+pub mod sources;
 
 pub use crate::manifest::{Manifest, address_source, records, secret, zone};
 pub use lab::Lab;

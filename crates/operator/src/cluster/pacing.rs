@@ -10,6 +10,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 const GROWTH: u32 = 4;
 /// Where nothing has come for this part of a pause, the burst is over, and with it the pause.
 const QUIET: u32 = 8;
+const SHORTEST_QUIET: Duration = Duration::from_millis(100);
 
 /// So many passes in a row for one change each mean that somebody waits for each before the next.
 const CALM: u32 = 8;
@@ -35,7 +36,8 @@ pub struct Pacing {
 impl Pacing {
     /// When the next pass may start, if nothing comes until then.
     pub fn ready_at(&self) -> Instant {
-        self.until.min(self.stirred + self.pause / QUIET).max(self.not_before)
+        let quiet = (self.pause / QUIET).max(SHORTEST_QUIET);
+        self.until.min(self.stirred + quiet).max(self.not_before)
     }
 
     /// A pass is over. Changes that came meanwhile, or more than one at a time, come faster than they are served.
@@ -49,6 +51,12 @@ impl Pacing {
         }
         (self.not_before, self.stirred, self.until) = (now, now, now + self.pause);
         self.is_touched = came_meanwhile;
+    }
+
+    /// More is on its way: a pause gathers it.
+    pub fn expect_more(&mut self, now: Instant) {
+        self.pause = self.pause.max(FIRST_PAUSE);
+        self.until = now + self.pause;
     }
 
     /// Nothing is started before this.
@@ -121,6 +129,15 @@ mod tests {
         // Whoever keeps coming does not keep it waiting.
         pacing.touched(begun + LONGEST_PAUSE);
         assert_eq!(pacing.ready_at(), begun + LONGEST_PAUSE);
+    }
+
+    #[test]
+    fn what_is_on_its_way_is_gathered() {
+        let (mut pacing, now) = (Pacing::default(), Instant::now());
+        pacing.ended(now, 1, false);
+        pacing.expect_more(now);
+        pacing.touched(now + MILLI);
+        assert_eq!(pacing.ready_at(), now + FIRST_PAUSE);
     }
 
     #[test]

@@ -243,6 +243,9 @@ impl Hub {
         }
         let Some(entry) = self.zones.get_mut(key) else { return };
         entry.pacing.ended(now, entry.serving, !entry.dirty.is_clean());
+        if self.writer.has_many_under_way() {
+            entry.pacing.expect_more(now);
+        }
         if !entry.dirty.is_clean() {
             self.wake.insert(key.clone());
         }

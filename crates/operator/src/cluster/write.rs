@@ -35,6 +35,10 @@ const AT_ONCE: usize = 24;
 /// Statuses of RecordSets are many and tell what was done; they must not keep waiting what is to be done, which begins
 /// with a finalizer, or with the guard's memory in the status of a DNSZone.
 const STATUSES_AT_ONCE: usize = 8;
+/// And fewer while that is being written.
+const STATUSES_MEANWHILE: usize = 2;
+/// More finalizers than this at once belong to a burst.
+const FEW: usize = 2;
 
 /// Writes objects beside the hub.
 #[derive(Clone)]
@@ -43,6 +47,7 @@ pub struct Writer {
     hub: UnboundedSender<Message>,
     slots: Arc<Semaphore>,
     status_slots: Arc<Semaphore>,
+    meanwhile: Arc<Semaphore>,
 }
 
 /// Whether a write of an object is under way.
@@ -179,7 +184,18 @@ impl Writer {
     /// A writer that answers to the hub.
     pub fn new(client: Client, hub: UnboundedSender<Message>) -> Self {
         let slots = |count| Arc::new(Semaphore::new(count));
-        Self { client, hub, slots: slots(AT_ONCE), status_slots: slots(STATUSES_AT_ONCE) }
+        Self {
+            client,
+            hub,
+            slots: slots(AT_ONCE),
+            status_slots: slots(STATUSES_AT_ONCE),
+            meanwhile: slots(STATUSES_MEANWHILE),
+        }
+    }
+
+    /// Whether many objects are being given their finalizers: they are about to wish something.
+    pub fn has_many_under_way(&self) -> bool {
+        AT_ONCE - self.slots.available_permits() > FEW
     }
 
     /// Writes a status.
@@ -225,16 +241,22 @@ impl Writer {
         self.send::<K>(key_of(object), Part::Finalizers, json!({ "metadata": metadata }));
     }
 
+    /// Waits until something may be written, and holds its place until it is.
+    async fn turn(&self, can_wait: bool) -> impl Sized {
+        if !can_wait {
+            return (self.slots.acquire().await, None);
+        }
+        let slot = self.status_slots.acquire().await;
+        let is_urgent_work_done = self.slots.available_permits() == AT_ONCE;
+        (slot, if is_urgent_work_done { None } else { Some(self.meanwhile.acquire().await) })
+    }
+
     fn send<K: Writable>(&self, key: Key, part: Part, body: Value) {
         // Thousands may wait for their turn: text takes a tenth of the room.
         let Ok(body) = to_raw_value(&body) else { return };
         let writer = self.clone();
         tokio::spawn(async move {
-            let slots = match part {
-                Part::Status | Part::Conditions if K::KIND == Kind::RecordSet => &writer.status_slots,
-                Part::Status | Part::Conditions | Part::Finalizers => &writer.slots,
-            };
-            let Ok(_slot) = slots.acquire().await else { return };
+            let _turn = writer.turn(K::KIND == Kind::RecordSet && part != Part::Finalizers).await;
             let api = K::api(writer.client.clone(), &key.0);
             let answer = match part {
                 Part::Status => {

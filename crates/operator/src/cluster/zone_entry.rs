@@ -75,6 +75,8 @@ pub struct ZoneEntry {
     /// Whether the next pass reads the zone.
     pub wants_scan: bool,
     pub desk: Desk,
+    /// Of which generation it was told that zones do not come and go.
+    pub lifecycle_told: Option<i64>,
     /// Passes that wait until the guard's memory is written.
     pub entering: Vec<oneshot::Sender<()>>,
 }
@@ -153,6 +155,7 @@ impl ZoneEntry {
         let status = object.status.clone().unwrap_or_default();
         Self {
             desk: Desk::new(object.status.as_ref(), &status.conditions),
+            lifecycle_told: status.observed_generation,
             guard: status.guard.unwrap_or_default(),
             effective_interval: None,
             synced: status.last_sync_time,

@@ -70,16 +70,15 @@ impl Hub {
             self.report_zone(&key);
         } else {
             self.consider_zone(&key);
-            self.tell_what_is_not_done(&key);
         }
     }
 
     /// Tells, once per generation, that zones do not come and go with their objects.
-    fn tell_what_is_not_done(&self, key: &ZoneKey) {
-        let Some(entry) = self.zones.get(key).filter(|entry| entry.is_ours) else { return };
-        let object = &entry.object;
-        let was_told = object.status.as_ref().and_then(|status| status.observed_generation);
-        if object.spec.lifecycle == Lifecycle::default() || was_told == object.metadata.generation {
+    fn tell_what_is_not_done(&mut self, key: &ZoneKey) {
+        let Some(entry) = self.zones.get_mut(key).filter(|entry| entry.is_ours) else { return };
+        let (object, generation) = (&entry.object, entry.object.metadata.generation);
+        let told = std::mem::replace(&mut entry.lifecycle_told, generation);
+        if object.spec.lifecycle == Lifecycle::default() || told == generation {
             return;
         }
         let message = format!(
@@ -154,6 +153,7 @@ impl Hub {
                             self.place_sources(&zone.domain);
                         }
                         self.open_zone(key);
+                        self.tell_what_is_not_done(key);
                     }
                     Err(bad) => {
                         self.trouble_zone(key, Verdict::new(Reason::InvalidValue, bad.to_string()), was_found)
