@@ -8,8 +8,8 @@ async fn one_in_five(name: &str, registry: Registry) {
     let workload = Workload::new(name, registry).await;
     workload.run_clean().await;
     workload.lab.run();
-    let mut wishes = Wishes::First;
-    for seed in 1..=3 {
+    let (mut wishes, mut lost) = (Wishes::First, 0);
+    for seed in 1..=5 {
         wishes = wishes.other();
         let mark = workload.lab.mark();
         workload.lab.sim.faults(vec![
@@ -20,9 +20,11 @@ async fn one_in_five(name: &str, registry: Registry) {
         workload.wait_done(wishes).await;
         workload.lab.sim.faults(Vec::new());
         let cut = workload.lab.sim.journal_since(mark).iter().filter(|entry| entry.status == 0).count();
-        assert!(cut > 0, "replies were lost");
+        lost += cut;
         workload.assert_ends(wishes, mark, &format!("seed {seed}, {cut} replies lost")).await;
     }
+    // A handful of requests may well get through.
+    assert!(lost > 0, "replies were lost");
 }
 
 #[tokio::test]
