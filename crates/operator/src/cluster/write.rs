@@ -37,7 +37,7 @@ const AT_ONCE: usize = 24;
 const STATUSES_AT_ONCE: usize = 8;
 /// And fewer while that is being written.
 const STATUSES_MEANWHILE: usize = 2;
-/// More finalizers than this at once belong to a burst.
+/// More of that at once belongs to a burst.
 const FEW: usize = 2;
 
 /// Writes objects beside the hub.
@@ -193,7 +193,7 @@ impl Writer {
         }
     }
 
-    /// Whether many objects are being given their finalizers: they are about to wish something.
+    /// Whether much is being written with which work begins: finalizers above all, of objects that are about to wish something.
     pub fn has_many_under_way(&self) -> bool {
         AT_ONCE - self.slots.available_permits() > FEW
     }
