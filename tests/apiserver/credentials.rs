@@ -73,6 +73,21 @@ async fn a_new_token_that_does_not_work_replaces_nothing() {
 }
 
 #[tokio::test]
+async fn a_new_token_that_does_not_see_a_zone_is_used_as_soon_as_it_does() {
+    let lab = Lab::new("blind-rotation").await;
+    lab.ready(&lab.a("www", "192.0.2.1")).await;
+    let other = lab.sim.zone(&format!("other.{}", lab.domain), cloudflare_sim::Plan::Free);
+    let new = lab.sim.token(TokenGrant::full().only([other]));
+    lab.put_secret("cloudflare", &[("apiToken", &new)]).await;
+    lab.wait_reason("DNSZone", "zone", "ZoneNotFound").await;
+    lab.sim.accept_token(&lab.token, TokenGrant::full().status(TokenStatus::Disabled));
+    lab.sim.accept_token(&new, TokenGrant::full());
+    lab.ready(&lab.a("www", "192.0.2.2")).await;
+    lab.wait_ready("DNSZone", "zone").await;
+    assert_eq!(lab.contents(), ["www A 192.0.2.2"]);
+}
+
+#[tokio::test]
 async fn a_token_that_does_not_work_says_what_to_do() {
     let lab = Lab::ready_to_run("tokens").await;
     let expired = lab.sim.token(TokenGrant::full().status(TokenStatus::Expired));

@@ -92,3 +92,26 @@ async fn a_key_that_is_rotated_during_a_pass_is_taken_up_after_it() {
     site.ready(&site.a("www", "192.0.2.3")).await;
     assert_eq!(site.served("www", "A"), ["192.0.2.3"]);
 }
+
+/// What is asked for while the zone is looked for with the new key does not go on with the old one.
+#[tokio::test]
+async fn a_key_that_is_rotated_just_before_a_change_is_taken_up() {
+    let (old, new) = (Key::new("key-1"), Key::new("key-2"));
+    let known = vec![old, new.clone()];
+    let mut site = Site::with("rotated-before", |setup| setup.keys = known).await;
+    site.run();
+    site.ready(&site.a("www", "192.0.2.1")).await;
+    // The first message tries the key, the second one looks for the zone.
+    site.relay.fault(1, Fault::Late(Duration::from_secs(3)));
+    site.put_key(&new).await;
+    eventually("the zone is looked for", DEADLINE, async || {
+        if site.relay.is_reached() { Ok(()) } else { Err(site.relay.requests()) }
+    })
+    .await;
+    site.ready(&site.a("www", "192.0.2.2")).await;
+    site.server.reconfigure(|setup| setup.keys = vec![new.clone()]).expect("named takes it");
+    site.ready(&site.a("www", "192.0.2.3")).await;
+    assert_eq!(site.served("www", "A"), ["192.0.2.3"]);
+    let events = site.events("RecordSet", "www").await;
+    assert!(!events.iter().any(|event| event.reason == "CredentialsInvalid"), "{events:?}");
+}

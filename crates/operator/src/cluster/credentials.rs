@@ -171,7 +171,7 @@ impl Hub {
                     standing,
                     spec,
                     secrets,
-                    since: attempt,
+                    since: 0,
                 }),
             };
             // The hub ends with the program.
@@ -193,9 +193,14 @@ impl Hub {
                     .active
                     .as_ref()
                     .is_some_and(|old| old.spec == active.spec && old.secrets == active.secrets);
-                if let (true, Some(old)) = (is_same, &entry.active) {
-                    active.since = old.since;
-                }
+                active.since = match &entry.active {
+                    Some(old) if is_same => old.since,
+                    // Whatever was opened until now was opened with another one.
+                    _other => {
+                        self.attempts += 1;
+                        self.attempts
+                    }
+                };
                 let had_trouble = entry.active.is_none();
                 entry.active = Some(Arc::new(active));
                 self.agenda.at(Instant::now() + RECHECK, Alarm::Provider(name.clone()));

@@ -73,6 +73,7 @@ impl Hub {
         }
         self.attempts += 1;
         entry.attempt = self.attempts;
+        entry.is_opening = true;
         if let Some(builtin) = &active.builtin
             && let Ok(authority) = declare::authority(&entry.object)
         {
@@ -97,6 +98,7 @@ impl Hub {
         found: Result<Arc<dyn ZoneAccess>, ProviderError>,
     ) {
         let Some(entry) = self.zones.get_mut(key).filter(|entry| entry.attempt == attempt) else { return };
+        entry.is_opening = false;
         let Some(provider) = entry.provider.clone() else { return };
         let access = match found {
             Ok(access) => access,
@@ -105,6 +107,8 @@ impl Hub {
                 let keeps_place = !matches!(error, ProviderError::ZoneNotFound { .. })
                     || !matches!(entry.worker, Lent::None);
                 entry.failures += 1;
+                // The next try looks for it again, whatever access is left from before.
+                entry.attempt = 0;
                 let wait = retry_after(&error, entry.failures);
                 self.agenda.by(Instant::now() + wait, Alarm::Open(key.clone()));
                 if matches!(error, ProviderError::Credentials { .. }) {

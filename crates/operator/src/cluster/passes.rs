@@ -137,7 +137,7 @@ impl Hub {
         let read_only = self.why_read_only(key);
         let Some(entry) = self.zones.get_mut(key) else { return };
         let Some(zone) = entry.zone.clone() else { return };
-        if entry.dirty.is_clean() || entry.trouble.is_some() || !entry.is_ours {
+        if entry.dirty.is_clean() || entry.trouble.is_some() || !entry.is_ours || entry.is_opening {
             return;
         }
         if entry.object.spec.suspend && !entry.is_leaving() {

@@ -43,7 +43,7 @@ pub struct Active {
     /// What it was made from.
     pub spec: DNSProviderSpec,
     pub secrets: Vec<SecretState>,
-    /// The try that made it.
+    /// Zones that were opened before this attempt were opened with another one; known when it is taken up.
     pub since: u64,
 }
 

@@ -50,8 +50,10 @@ pub struct ZoneEntry {
     /// Why the last pass over it did not get through.
     pub hiccup: Option<Verdict>,
     pub worker: Lent,
-    /// The search for it at its provider that counts.
+    /// The search for it at its provider that counts; 0 where that found nothing.
     pub attempt: u64,
+    /// Whether that search is under way: no pass begins with an access that is about to be replaced.
+    pub is_opening: bool,
     pub wishes: BTreeMap<Name, SmallMap<Wisher, Arc<Intent>>>,
     /// Who may hold something at a name, and wishes it no more.
     pub departing: BTreeSet<(Name, Key)>,
@@ -172,6 +174,7 @@ impl ZoneEntry {
             hiccup: None,
             worker: Lent::None,
             attempt: 0,
+            is_opening: false,
             wishes: BTreeMap::new(),
             departing: BTreeSet::new(),
             unmet: BTreeMap::new(),
