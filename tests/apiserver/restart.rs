@@ -11,6 +11,11 @@ use crate::support::{Lab, condition};
 #[tokio::test]
 async fn a_second_start_writes_nothing() {
     let lab = Lab::new("second-start").await;
+    // A zone that may concern every RecordSet, and that comes before the one that takes them.
+    let domain = format!("first.{}", lab.domain);
+    lab.sim.zone(&domain, cloudflare_sim::Plan::Free);
+    let taken = json!([{"selector": {"matchLabels": {"dns": "public"}}}]);
+    lab.ready(&lab.zone_of(&domain).named("first").with("recordsFrom", taken)).await;
     lab.ready(&lab.a("www", "192.0.2.1")).await;
     lab.ready(&lab.records("txt", "TXT", &["v=spf1 -all"])).await;
     lab.ready(&lab.records("@", "MX", &["10 mail.example.net."])).await;

@@ -106,6 +106,8 @@ pub struct Hub {
     /// The zones that wishes can go to.
     pub index: Zones,
     listed: BTreeSet<Kind>,
+    /// Whether every zone that was listed is known: before that it is not known where a wish goes.
+    pub has_begun: bool,
     /// Zones that something touched.
     pub wake: BTreeSet<ZoneKey>,
     pub agenda: Agenda<Alarm>,
@@ -148,6 +150,7 @@ pub async fn run(options: Options, owner: String) {
         unreadable: BTreeMap::new(),
         index: Zones::default(),
         listed: BTreeSet::new(),
+        has_begun: false,
         wake: BTreeSet::new(),
         agenda: Agenda::default(),
         attempts: 0,
@@ -344,6 +347,7 @@ impl Hub {
         providers.iter().for_each(|name| self.check_provider(name));
         let zones: Vec<ZoneKey> = self.zones.keys().cloned().collect();
         zones.iter().for_each(|key| self.consider_zone(key));
+        self.has_begun = true;
         let sources: Vec<Key> = self.address_sources.keys().cloned().collect();
         sources.iter().for_each(|key| self.ask_addresses(key));
         let records: Vec<Key> = self.records.keys().cloned().collect();

@@ -238,7 +238,7 @@ impl Hub {
 
     /// Finds out anew what a RecordSet wishes, and where that goes.
     pub fn consider_record(&mut self, key: &Key) {
-        if !self.is_synced() {
+        if !self.has_begun {
             return;
         }
         let Some(entry) = self.records.get(key) else { return };
