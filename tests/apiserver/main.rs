@@ -16,6 +16,7 @@ mod grants;
 mod guard;
 mod limits;
 mod marker_key;
+mod meanwhile;
 mod policies;
 mod prune;
 mod records;

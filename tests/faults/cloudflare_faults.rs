@@ -9,7 +9,7 @@ use std::{
 
 use cloudflare_sim::{Action, Fault, Match, Plan, Scope, When, Which};
 use serde_json::{Value, json};
-use zonekeeper_kernel::{desired::Adoption, zone::PruneMode};
+use zonekeeper_kernel::{desired::Adoption, guard::Limits, zone::PruneMode};
 use zonekeeper_tests::{
     stage::{AtCloudflare, Marks, Stage},
     wish::{Wish, want},
@@ -283,6 +283,27 @@ async fn what_was_written_before_everything_went_down_is_still_reported() {
     assert_eq!((pass.applied.len(), pass.failed.len()), (20, 30), "two batches are known to be done");
     assert!(pass.failed.iter().all(|failure| failure.error.reason() == "ProviderUnavailable"));
     assert!(pass.retry.is_some());
+}
+
+/// Law 4: a delete that nobody answered for counts, unless it turns out that it was not made.
+#[tokio::test(flavor = "multi_thread")]
+async fn deletes_whose_reply_is_lost_count_in_the_guards_window() {
+    for when in [When::After, When::Before] {
+        let at = AtCloudflare::start(Plan::Enterprise).await;
+        let mut stage = at.stage(Marks::Comment).await;
+        stage.limits = Some(Limits::default());
+        stage.restart();
+        stage.sync(&hosts(100)).await.unwrap();
+        let lost = Fault { when, ..Fault::nth_write(1, Action::Cut) };
+        at.sim.faults(vec![lost]);
+        stage.sync(&hosts(80)).await.unwrap();
+        assert_eq!(at.sim.records(&at.zone).len(), 80);
+        // 20 of 100 are gone, once, and 11 more are too many.
+        stage.sync(&hosts(70)).await.unwrap();
+        assert_eq!(at.sim.records(&at.zone).len(), 70);
+        let pass = stage.sync(&hosts(69)).await.unwrap();
+        assert_eq!((pass.verdict.held.len(), at.sim.records(&at.zone).len()), (1, 70));
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -71,6 +71,36 @@ async fn a_zone_that_went_back_is_read_again() {
     assert_eq!((stage.values("www", "A").await.len(), serial(&at.server)), (0, 1));
 }
 
+/// A zone that was loaded anew under the serial that it had.
+fn edit_behind_its_serial(at: &mut AtServer) {
+    at.server.reconfigure(|setup| setup.zone.push_str("www 300 A 203.0.113.1\n")).unwrap();
+    at.server.forget().unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn where_the_server_knows_better_all_of_the_zone_is_read_again() {
+    let mut at = AtServer::start(Software::Bind);
+    let (mut stage, _) = counted(&at).await;
+    stage.worker.observe().await.unwrap();
+    edit_behind_its_serial(&mut at);
+    let wishes = [want("A", "www", ["192.0.2.1"]), want("A", "api", ["192.0.2.1"])];
+    let pass = stage.sync(&wishes).await.unwrap();
+    assert_eq!((pass.plan.rejections.len(), pass.failed.len()), (1, 0), "{pass:#?}");
+    assert_eq!(served(&at.server, "www.example.com", "A"), ["203.0.113.1"]);
+    assert_eq!(served(&at.server, "api.example.com", "A"), ["192.0.2.1"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_serial_is_not_believed_for_ever() {
+    let mut at = AtServer::start(Software::Bind);
+    let settings = rfc2136::Settings { reread_after: std::time::Duration::from_secs(1), ..at.settings() };
+    let stage = AtServer::stage_of(settings, Marks::Txt).await;
+    assert_eq!(stage.values("www", "A").await, [""; 0]);
+    edit_behind_its_serial(&mut at);
+    tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+    assert_eq!(stage.values("www", "A").await, ["203.0.113.1"]);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_transfer_that_is_cut_off_is_an_error_and_never_a_short_zone() {
     let at = AtServer::start(Software::Bind);
@@ -143,9 +173,21 @@ async fn a_server_that_transfers_nothing_can_be_read_name_by_name() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_a_signing_server_writes_is_not_ours_to_touch() {
-    let rules = "allow-update { key zonekeeper; }; allow-transfer { key zonekeeper; }; dnssec-policy default; \
-                 inline-signing no;";
-    let at = AtServer::with(Software::Bind, |setup| setup.rules = Some(rules.into()));
+    signing("no").await;
+}
+
+/// The zone that is written to and the one that is shown are two; the second follows the first.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_signs_a_copy_is_waited_for() {
+    signing("yes").await;
+}
+
+async fn signing(inline: &str) {
+    let rules = format!(
+        "allow-update {{ key zonekeeper; }}; allow-transfer {{ key zonekeeper; }}; dnssec-policy default; \
+         inline-signing {inline};"
+    );
+    let at = AtServer::with(Software::Bind, |setup| setup.rules = Some(rules));
     let (mut stage, _) = counted(&at).await;
     let begun = std::time::Instant::now();
     while !stage.listing().await.iter().any(|(_, record)| record.read_only) {

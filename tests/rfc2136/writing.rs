@@ -161,6 +161,74 @@ async fn what_somebody_adds_beside_our_write_stays_theirs() {
     assert_eq!(served(&at.server, "txt-www.example.com", "TXT"), [""; 0], "nor is it marked as ours");
 }
 
+/// Law 3: what is adopted is what was seen, not what stands there by now.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_record_that_changed_before_it_was_adopted_is_not_claimed() {
+    let at = AtServer::start(Software::Bind);
+    let (mut stage, _) = counted(&at).await;
+    by_hand(&at.server, "update add www.example.com 300 A 192.0.2.1");
+    stage.worker.observe().await.unwrap();
+    by_hand(&at.server, "update delete www.example.com A\nupdate add www.example.com 300 A 192.0.2.99");
+    let pass = stage.sync(&[want("A", "www", ["192.0.2.1"]).ttl(300)]).await.unwrap();
+    assert_eq!((pass.plan.rejections.len(), pass.failed.len()), (1, 0), "{pass:#?}");
+    assert_eq!(served(&at.server, "www.example.com", "A"), ["192.0.2.99"]);
+    assert_eq!(served(&at.server, "a-www.example.com", "TXT"), [""; 0], "nor is it marked as ours");
+}
+
+/// BIND ignores what would stand beside an alias, and would have kept the marker.
+#[tokio::test(flavor = "multi_thread")]
+async fn beside_an_alias_that_came_meanwhile_no_marker_is_left() {
+    let at = AtServer::start(Software::Bind);
+    let (mut stage, _) = counted(&at).await;
+    by_hand(&at.server, "update add www.example.com 300 TXT theirs");
+    stage.worker.observe().await.unwrap();
+    by_hand(
+        &at.server,
+        "update delete www.example.com TXT\nupdate add www.example.com 300 CNAME x.example.net.",
+    );
+    let pass = stage.sync(&[want("A", "www", ["192.0.2.1"])]).await.unwrap();
+    assert_eq!((pass.plan.rejections.len(), pass.failed.len()), (1, 0), "{pass:#?}");
+    assert_eq!(served(&at.server, "a-www.example.com", "TXT"), [""; 0]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_alias_where_the_marker_goes_is_named() {
+    let at = AtServer::start(Software::Bind);
+    let (mut stage, _) = counted(&at).await;
+    by_hand(&at.server, "update add a-www.example.com 300 CNAME x.example.net.");
+    let pass = stage.sync(&[want("A", "www", ["192.0.2.1"])]).await.unwrap();
+    let message = pass.failed[0].error.to_string();
+    assert!(message.contains("alias at a-www.example.com"), "{message}");
+    assert_eq!(served(&at.server, "www.example.com", "A"), [""; 0]);
+}
+
+/// Law 3: a record that went, and that somebody makes again by hand, is theirs.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_comes_again_by_another_hand_is_not_ours() {
+    let at = AtServer::start(Software::Bind);
+    let (mut stage, _) = counted(&at).await;
+    stage.sync(&[want("A", "www", ["192.0.2.1"])]).await.unwrap();
+    by_hand(&at.server, "update delete www.example.com\nupdate delete a-www.example.com");
+    for _ in 0..2 {
+        stage.worker.scan();
+        assert!(stage.sync(&[]).await.unwrap().applied.is_empty());
+        by_hand(&at.server, "update add www.example.com 300 A 192.0.2.1");
+    }
+    assert_eq!(served(&at.server, "www.example.com", "A"), ["192.0.2.1"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_marker_leaves_the_ttl_of_text_beside_it() {
+    let at = AtServer::start(Software::Bind);
+    let (mut stage, _) = counted(&at).await;
+    by_hand(&at.server, "update add a-www.example.com 3600 TXT theirs");
+    assert!(stage.sync(&[want("A", "www", ["192.0.2.1"])]).await.unwrap().failed.is_empty());
+    let texts: Vec<_> =
+        stage.listing().await.into_iter().filter(|(name, _)| name.as_str().starts_with("a-www")).collect();
+    assert_eq!(texts.len(), 2);
+    assert!(texts.iter().all(|(_, record)| record.ttl.0 == 3600), "{texts:?}");
+}
+
 /// Law 6: a change of type leaves no moment without an answer, because it is one message.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_change_of_type_is_one_version() {

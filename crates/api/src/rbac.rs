@@ -150,7 +150,7 @@ pub const OPERATOR: &[(Scope, Rule)] = &[
             group: "apiextensions.k8s.io",
             resources: &["customresourcedefinitions"],
             verbs: &["get"],
-            why: "Tells routes that somebody deleted from routes that went with their definition, whose records stay.",
+            why: "Tells objects that somebody deleted from those that go with their definition, whose records stay.",
         },
     ),
     (

@@ -137,6 +137,13 @@ impl Window {
         self.updates += usize::from(is_counted_update(change));
         self.prunes += usize::from(change.cause == Cause::Pruned);
     }
+
+    /// Takes back a change that was counted and not made.
+    pub fn uncount(&mut self, change: &Change) {
+        self.deletes = self.deletes.saturating_sub(usize::from(is_counted_delete(change)));
+        self.updates = self.updates.saturating_sub(usize::from(is_counted_update(change)));
+        self.prunes = self.prunes.saturating_sub(usize::from(change.cause == Cause::Pruned));
+    }
 }
 
 // === impl Limits ===

@@ -79,6 +79,11 @@ pub trait ZoneAccess: Debug + Send + Sync {
     /// The records of some names, read afresh.
     async fn read(&self, names: &BTreeSet<Name>) -> Result<Vec<(Name, LiveRecord)>, ProviderError>;
 
+    /// Whether a record that goes and comes again has the identifier that it had.
+    fn reuses_ids(&self) -> bool {
+        false
+    }
+
     /// One record by its identifier, whatever listings say.
     async fn find(&self, id: &RecordId) -> Result<Option<(Name, LiveRecord)>, ProviderError> {
         Ok(self.list().await?.into_iter().find(|(_, record)| record.id == *id))

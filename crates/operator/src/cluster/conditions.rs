@@ -61,6 +61,11 @@ impl Verdict {
         matches!(self.reason, Reason::Programmed | Reason::Suspended | Reason::DriftReverted)
     }
 
+    /// Whether what the object asks for is in its zone: what is suspended is as it should be, and not there.
+    pub fn is_in_place(&self) -> bool {
+        self.is_ready() && self.reason != Reason::Suspended
+    }
+
     /// Whether the object may have what it asks for.
     pub fn is_accepted(&self) -> bool {
         !matches!(

@@ -75,8 +75,12 @@ impl Credentials for ReadSecrets<'_> {
 impl Hub {
     /// Reads a provider's Secrets and tries what they hold.
     pub fn check_provider(&mut self, name: &str) {
-        let Some(entry) = self.providers.get(name) else { return };
-        if !self.is_synced() || entry.object.spec.controller_name != self.controller_name {
+        let is_synced = self.is_synced();
+        self.attempts += 1;
+        let Some(entry) = self.providers.get_mut(name) else { return };
+        // Whatever a try finds that is under way, it is about what was there before.
+        entry.attempt = self.attempts;
+        if !is_synced || entry.object.spec.controller_name != self.controller_name {
             return;
         }
         let object = entry.object.clone();

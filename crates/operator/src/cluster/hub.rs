@@ -108,6 +108,8 @@ pub struct Hub {
     listed: BTreeSet<Kind>,
     /// Whether every zone that was listed is known: before that it is not known where a wish goes.
     pub has_begun: bool,
+    /// Whether RecordSets go with their definition.
+    pub record_sets_are_going: bool,
     /// Zones that something touched.
     pub wake: BTreeSet<ZoneKey>,
     pub agenda: Agenda<Alarm>,
@@ -151,6 +153,7 @@ pub async fn run(options: Options, owner: String) {
         index: Zones::default(),
         listed: BTreeSet::new(),
         has_begun: false,
+        record_sets_are_going: false,
         wake: BTreeSet::new(),
         agenda: Agenda::default(),
         attempts: 0,
@@ -213,7 +216,9 @@ impl Hub {
             Message::Secret(key, state) => self.see_secret(&key, state),
             Message::Checked(checked) => self.provider_checked(*checked),
             Message::Opened { zone, attempt, found } => self.zone_opened(&zone, attempt, found),
-            Message::Done { zone, worker, result, took } => self.pass_done(&zone, worker, *result, took),
+            Message::Done { zone, number, worker, result, took } => {
+                self.pass_done(&zone, number, worker, *result, took)
+            }
             Message::Asked(question) => self.answer(question),
             Message::Overview(answer) => {
                 // Whoever asked may be gone.
@@ -221,6 +226,7 @@ impl Hub {
             }
             Message::Source(news) => self.hear(news),
             Message::Enter(entry) => self.enter(entry),
+            Message::Definition { is_staying } => self.note_definition(is_staying),
             Message::Addresses { source, attempt, found } => self.addresses_found(&source, attempt, found),
             Message::Written(written) => self.see_written(written),
             Message::NotWritten { kind, key, error } => self.see_unwritten(kind, &key, &error),

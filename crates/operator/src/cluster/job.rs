@@ -86,9 +86,8 @@ pub struct Survey {
 
 /// What became of one object's wish at one name.
 pub struct WishState {
-    pub holder: Holder,
+    pub intent: Arc<Intent>,
     pub name: Name,
-    pub rtype: RecordType,
     pub verdict: Verdict,
     /// What is written there for the object.
     pub records: Vec<WrittenRecord>,
@@ -169,9 +168,8 @@ impl Job {
 
     fn refused(self, worker: &ZoneWorker, plan: Plan, why: Verdict) -> ZonePass {
         let state = |(name, intent): (Name, Arc<Intent>)| WishState {
-            holder: intent.holder.clone(),
+            intent,
             name,
-            rtype: intent.rtype,
             verdict: why.clone(),
             records: Vec::new(),
             drift: None,
@@ -260,9 +258,8 @@ impl Job {
                 (None, _) => plan_status::verdict(&pass, name, intent, domain, &drift),
             };
             states.push(WishState {
-                holder: intent.holder.clone(),
+                intent: intent.clone(),
                 name: name.clone(),
-                rtype: intent.rtype,
                 verdict,
                 records: records(worker, name, intent, set),
                 drift,

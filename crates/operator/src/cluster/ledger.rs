@@ -13,12 +13,14 @@ use crate::{cluster::Message, zone::Ledger};
 /// Writes through the hub, which writes all of a status.
 pub struct StatusLedger {
     pub zone: ZoneKey,
+    pub pass: u64,
     pub hub: UnboundedSender<Message>,
 }
 
 /// A window to be written down, and who waits for that.
 pub struct Entry {
     pub zone: ZoneKey,
+    pub pass: u64,
     pub begun: Instant,
     pub window: Window,
     pub used: Option<String>,
@@ -29,7 +31,8 @@ pub struct Entry {
 impl Ledger for StatusLedger {
     async fn enter(&self, begun: Instant, window: Window, used: Option<&str>) -> Result<(), ProviderError> {
         let (written, is_written) = oneshot::channel();
-        let entry = Entry { zone: self.zone.clone(), begun, window, used: used.map(str::to_owned), written };
+        let (zone, pass) = (self.zone.clone(), self.pass);
+        let entry = Entry { zone, pass, begun, window, used: used.map(str::to_owned), written };
         let failed = || ProviderError::Unavailable {
             message: "the guard's memory could not be written to the DNSZone; nothing was sent".into(),
         };

@@ -56,8 +56,10 @@ impl Hub {
         }
         let Some(object) = self.providers.get(&provider).map(|entry| entry.object.clone()) else { return };
         let secret = marker_key_of(&object, &self.namespace);
-        // One zone that can't be read must not keep the others waiting: its markers are foreign without their key.
-        let is_open = |zone: &ZoneEntry| zone.trouble.is_none() && !zone.is_surveyed();
+        // A zone that can't be read, or is not, must not keep the others waiting: its markers are foreign without
+        // their key.
+        let is_open =
+            |zone: &ZoneEntry| zone.trouble.is_none() && !zone.object.spec.suspend && !zone.is_surveyed();
         let waits = self.zones_of_key(&secret).any(|(_, zone)| is_open(zone));
         let is_missed = self.zones_of_key(&secret).any(|(_, zone)| shows_us(zone));
         if is_missed && !active.settings.takes_itself_over() {

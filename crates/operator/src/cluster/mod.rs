@@ -87,6 +87,7 @@ pub enum Message {
     /// A pass is over, and the worker comes back.
     Done {
         zone: ZoneKey,
+        number: u64,
         worker: Box<ZoneWorker>,
         result: Box<Result<job::ZonePass, ProviderError>>,
         took: Duration,
@@ -97,6 +98,8 @@ pub enum Message {
     Overview(oneshot::Sender<overview::Overview>),
     /// A watch of source objects saw something.
     Source(sources::follow::News),
+    /// RecordSets are being deleted; whether their definition stays.
+    Definition { is_staying: bool },
     /// A pass is about to send what the guard must not forget.
     Enter(ledger::Entry),
     /// An AddressSource was asked.

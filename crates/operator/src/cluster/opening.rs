@@ -46,6 +46,11 @@ impl Hub {
         }
         let Some(entry) = self.zones.get_mut(key) else { return };
         let Some(zone) = &entry.zone else { return };
+        if let Some(builtin) = &active.builtin
+            && let Ok(authority) = declare::authority(&entry.object)
+        {
+            builtin.declare(zone.domain.clone(), authority);
+        }
         if let Lent::Here(worker) = &mut entry.worker
             && worker.settings().registry.owner.as_str() == active.settings.owner().unwrap_or_default()
             && entry.attempt >= active.since
@@ -69,16 +74,12 @@ impl Hub {
         if matches!(entry.worker, Lent::Away) {
             // Done anew when the worker is back.
             entry.dirty = Dirty::Everything;
+            entry.wants_opening = true;
             return;
         }
         self.attempts += 1;
         entry.attempt = self.attempts;
         entry.is_opening = true;
-        if let Some(builtin) = &active.builtin
-            && let Ok(authority) = declare::authority(&entry.object)
-        {
-            builtin.declare(zone.domain.clone(), authority);
-        }
         let (hub, zone, attempt, domain) =
             (self.hub.clone(), key.clone(), entry.attempt, zone.domain.clone());
         let id = Some(entry.object.spec.zone_id.clone()).filter(|id| !id.is_empty());

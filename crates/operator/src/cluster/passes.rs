@@ -155,6 +155,9 @@ impl Hub {
         }
         // With another pass, or not found yet; it looks again when it is back.
         let Some(mut worker) = entry.worker.lend() else { return };
+        self.attempts += 1;
+        let number = self.attempts;
+        entry.pass = number;
         if std::mem::take(&mut entry.wants_scan) {
             worker.scan();
         }
@@ -184,7 +187,7 @@ impl Hub {
             settled,
             approval: entry.approval(),
             witness: Witness { client: self.client.clone(), hub: self.hub.clone() },
-            ledger: StatusLedger { zone: key.clone(), hub: self.hub.clone() },
+            ledger: StatusLedger { zone: key.clone(), pass: number, hub: self.hub.clone() },
             read_only,
         };
         entry.serving = job.names.as_ref().map_or(0, BTreeSet::len);
@@ -194,7 +197,7 @@ impl Hub {
             let result = Box::new(job.run(&mut worker).await);
             let took = begun.elapsed();
             // The hub ends with the program.
-            let _ = hub.send(Message::Done { zone, worker, result, took });
+            let _ = hub.send(Message::Done { zone, number, worker, result, took });
         });
     }
 
@@ -202,12 +205,15 @@ impl Hub {
     pub fn pass_done(
         &mut self,
         key: &ZoneKey,
+        number: u64,
         worker: Box<ZoneWorker>,
         result: Result<ZonePass, ProviderError>,
         took: Duration,
     ) {
         self.metrics.observe_pass(result.is_ok(), took);
-        let Some(entry) = self.zones.get_mut(key) else { return };
+        // What became of a DNSZone before it came again, or before it changed hands, is not about this one.
+        let Some(entry) = self.zones.get_mut(key).filter(|entry| entry.pass == number) else { return };
+        entry.pass = 0;
         entry.worker = Lent::Here(worker);
         let now = Instant::now();
         match result {
@@ -223,6 +229,10 @@ impl Hub {
                 let wait = retry_after(&error, entry.failures);
                 entry.pacing.wait_until(now + wait);
                 self.agenda.by(now + wait, Alarm::Zone(key.clone()));
+                if matches!(error, ProviderError::ZoneNotFound { .. }) {
+                    // It may be there as another one: it is looked for.
+                    entry.attempt = 0;
+                }
                 let is_told = entry.failures > 1 || !matches!(error, ProviderError::Unavailable { .. });
                 if matches!(error, ProviderError::Credentials { .. })
                     && let Some(provider) = entry.provider.clone()
@@ -252,13 +262,13 @@ impl Hub {
         self.reopen_if_stale(key);
     }
 
-    /// Opens a zone anew whose provider changed while its worker was away, whatever became of that pass.
+    /// Opens a zone anew that changed, or whose provider did, while its worker was away, whatever became of that pass.
     fn reopen_if_stale(&mut self, key: &ZoneKey) {
-        let is_stale = self.zones.get(key).and_then(|entry| {
-            let active = self.active_provider(entry.provider.as_deref()?)?;
-            Some(entry.attempt < active.since)
-        });
-        if is_stale == Some(true) {
+        let Some(entry) = self.zones.get_mut(key) else { return };
+        let has_changed = std::mem::take(&mut entry.wants_opening);
+        let (attempt, provider) = (entry.attempt, entry.provider.clone());
+        let active = provider.and_then(|provider| self.active_provider(&provider));
+        if has_changed || active.is_some_and(|active| attempt < active.since) {
             self.open_zone(key);
         }
     }

@@ -1,5 +1,7 @@
 //! Deletion: an object goes when nothing of it is left, or when nothing can be done about what is.
 
+use std::collections::BTreeSet;
+
 use kube::Resource;
 use zonekeeper_api::{Reason, wellknown::RECORD_FINALIZER};
 use zonekeeper_kernel::{name::Name, zone::ZoneKey};
@@ -30,13 +32,24 @@ impl Hub {
     /// Lets a RecordSet go where that may be.
     pub fn release_record(&mut self, key: &Key) {
         let Some(entry) = self.records.get(key) else { return };
-        if !entry.is_leaving() || !entry.has_finalizer() {
+        if !entry.is_leaving() || !entry.has_finalizer() || entry.is_others {
             return;
         }
         match self.may_go(key) {
             Release::NotYet => self.report_record(key),
             Release::Clean => self.let_go(key, None),
             Release::Orphaned(why) => self.let_go(key, Some(why)),
+        }
+    }
+
+    /// An object that is in zones of another release only is for that one to let go.
+    pub fn leave_release_to_others(&mut self, key: &Key) {
+        let Some(entry) = self.records.get(key) else { return };
+        let zones = zones_of(entry);
+        let mut known = zones.iter().filter_map(|zone| self.zones.get(zone)).peekable();
+        let is_others = known.peek().is_some() && known.all(|zone| !zone.is_ours);
+        if let Some(entry) = self.records.get_mut(key) {
+            entry.is_others = is_others;
         }
     }
 
@@ -58,21 +71,22 @@ impl Hub {
         if status::is_released(&*entry.object) {
             return Release::Orphaned("released by annotation; what it wrote stays at the provider".into());
         }
+        if self.record_sets_are_going {
+            let why = "RecordSets go with their definition; what they wrote stays at the provider";
+            return Release::Orphaned(why.into());
+        }
         let is_terminating = self.namespaces.get(&key.0).is_some_and(|namespace| namespace.is_terminating);
-        let written = entry.object.status.iter().flat_map(|status| &status.zones);
-        let written =
-            written.map(|zone| ZoneKey { namespace: zone.namespace.clone(), name: zone.name.clone() });
-        let mut zones: Vec<ZoneKey> =
-            entry.places.keys().map(|(zone, _)| zone.clone()).chain(written).collect();
-        zones.sort();
-        zones.dedup();
         let mut orphaned = None;
-        for key in zones {
+        for key in zones_of(entry) {
             let Some(zone) = self.zones.get(&key) else {
                 orphaned =
                     orphaned.or(Some(format!("DNSZone {key} is gone; its records stay at the provider")));
                 continue;
             };
+            if !zone.is_ours {
+                // Another release cleans up there, with the object or after it.
+                continue;
+            }
             let is_left = entry.places.keys().any(|(place, _)| *place == key) || !zone.is_surveyed();
             if !is_left {
                 continue;
@@ -114,9 +128,24 @@ impl Hub {
             || matches!(zone.worker, Lent::None)
     }
 
+    /// Whether RecordSets are going because their definition is, which is no word about any of them.
+    pub fn note_definition(&mut self, is_staying: bool) {
+        self.record_sets_are_going = !is_staying;
+        if is_staying {
+            return;
+        }
+        let leaving = self.records.iter().filter(|(_, entry)| entry.is_leaving());
+        let leaving: Vec<Key> = leaving.map(|(key, _)| key.clone()).collect();
+        leaving.iter().for_each(|key| self.release_record(key));
+    }
+
     /// Notes why something that an object wishes no more is there still.
     pub fn note_left(&mut self, zone: &ZoneKey, name: Name, key: &Key, why: Verdict) {
         let Some(entry) = self.records.get_mut(key) else { return };
+        // It may wish that again by now.
+        if entry.placed.get(zone) == Some(&name) {
+            return;
+        }
         entry.lingering.insert((zone.clone(), name), why);
         self.report_record(key);
     }
@@ -154,4 +183,11 @@ impl Hub {
             .collect();
         waiting.iter().for_each(|key| self.release_record(key));
     }
+}
+
+/// Where an object may have written something, as this process or its status knows.
+fn zones_of(entry: &RecordEntry) -> BTreeSet<ZoneKey> {
+    let written = entry.object.status.iter().flat_map(|status| &status.zones);
+    let written = written.map(|zone| ZoneKey { namespace: zone.namespace.clone(), name: zone.name.clone() });
+    entry.places.keys().map(|(zone, _)| zone.clone()).chain(written).collect()
 }

@@ -77,7 +77,9 @@ pub fn record_status(
     // Where it was before is remembered until it has left.
     for zone in &before.zones {
         let key = ZoneKey { namespace: zone.namespace.clone(), name: zone.name.clone() };
-        let is_there_still = entry.places.keys().any(|(place, _)| *place == key) || entry.placed.is_empty();
+        let is_there_still = entry.placed.is_empty()
+            || entry.elsewhere.contains_key(&key)
+            || entry.places.keys().any(|(place, _)| *place == key);
         if !entry.states.contains_key(&key) && is_there_still {
             written.push(zone.clone());
         }

@@ -84,6 +84,14 @@ impl Testimony {
         }
     }
 
+    /// The object, where it is being deleted.
+    pub fn leaving(&self) -> Option<&Subject> {
+        match self {
+            Self::Leaving { object, .. } | Self::Retaining { object, .. } => Some(object),
+            _other => None,
+        }
+    }
+
     fn wants_other(object: Key, entry: &RecordEntry) -> Self {
         Self::WantsOther {
             object: Subject::RecordSet(object),

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use futures::{StreamExt, stream};
 use kube::{
-    Api, Client, Resource, ResourceExt,
+    Api, Client, CustomResourceExt, Resource, ResourceExt,
     api::{ApiResource, DynamicObject, ListParams},
 };
 use tokio::sync::{mpsc::UnboundedSender, oneshot};
@@ -18,7 +18,7 @@ use zonekeeper_sources::object::{Keep, Kind, Object, ObjectRef};
 
 use crate::cluster::{
     Message,
-    sources::kinds::{find, is_staying},
+    sources::kinds::{find, is_defined, is_staying},
     testimony::{Answer, Question, Subject, Testimony},
 };
 
@@ -79,6 +79,7 @@ impl Witness {
         for subject in answer.testimonies.iter().filter_map(Testimony::object) {
             by_kind.entry(subject.kind()).or_default().insert(subject.clone());
         }
+        let leaving: BTreeSet<&Subject> = answer.testimonies.iter().filter_map(Testimony::leaving).collect();
         let mut fresh = Fresh::default();
         for (kind, subjects) in by_kind {
             let Some(resource) = resource_of(kind, answer) else { continue };
@@ -86,8 +87,10 @@ impl Witness {
                 true => self.list_objects(kind, &resource, subjects).await,
                 false => self.read_each(&resource, subjects).await,
             };
-            if read.iter().any(|(_, found)| found.is_none()) && !self.is_staying(kind).await {
-                read.retain(|(_, found)| found.is_some());
+            let is_leaving = |subject: &Subject| leaving.contains(subject);
+            let is_in_doubt = read.iter().any(|(subject, found)| found.is_none() || is_leaving(subject));
+            if is_in_doubt && !self.is_staying(kind).await {
+                read.retain(|(subject, found)| found.is_some() && !is_leaving(subject));
             }
             fresh.objects.extend(read);
         }
@@ -99,11 +102,19 @@ impl Witness {
         fresh
     }
 
-    /// Whether what is not there was deleted, and did not go with its kind.
+    /// Whether what is not there, or going, was deleted, and does not go with its kind.
     async fn is_staying(&self, kind: Option<Kind>) -> bool {
-        let Some(kind) = kind else { return true };
-        is_staying(&self.client, kind).await.unwrap_or_else(|error| {
-            tracing::warn!(kind = kind.as_str(), %error, "a definition can't be read; records stay for now");
+        let found = match kind {
+            Some(kind) => is_staying(&self.client, kind).await,
+            None => is_defined(&self.client, RecordSet::crd_name()).await,
+        };
+        if let (None, Ok(is_staying)) = (kind, &found) {
+            // The hub ends with the program.
+            let _ = self.hub.send(Message::Definition { is_staying: *is_staying });
+        }
+        found.unwrap_or_else(|error| {
+            let kind = kind.map_or("RecordSet", |kind| kind.as_str());
+            tracing::warn!(kind, %error, "a definition can't be read; records stay for now");
             false
         })
     }

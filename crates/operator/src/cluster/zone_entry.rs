@@ -54,6 +54,10 @@ pub struct ZoneEntry {
     pub attempt: u64,
     /// Whether that search is under way: no pass begins with an access that is about to be replaced.
     pub is_opening: bool,
+    /// Whether it was to be opened while its worker was away: it may be another object by now, or have other settings.
+    pub wants_opening: bool,
+    /// The pass that counts; 0 where there is none.
+    pub pass: u64,
     pub wishes: BTreeMap<Name, SmallMap<Wisher, Arc<Intent>>>,
     /// Who may hold something at a name, and wishes it no more.
     pub departing: BTreeSet<(Name, Key)>,
@@ -175,6 +179,8 @@ impl ZoneEntry {
             worker: Lent::None,
             attempt: 0,
             is_opening: false,
+            wants_opening: false,
+            pass: 0,
             wishes: BTreeMap::new(),
             departing: BTreeSet::new(),
             unmet: BTreeMap::new(),
@@ -186,6 +192,21 @@ impl ZoneEntry {
             survey: None,
             entering: Vec::new(),
         }
+    }
+
+    /// Takes over what another release has written down of it.
+    pub fn recall_status(&mut self) {
+        let status = self.object.status.clone().unwrap_or_default();
+        self.guard = status.guard.unwrap_or_default();
+        self.synced = status.last_sync_time;
+        self.handled = status.last_handled_reconcile_at;
+    }
+
+    /// Forgets what was read and found; a pass that is under way does not count any more, and what waits for it ends.
+    pub fn begin_anew(&mut self) {
+        (self.worker, self.attempt, self.pass) = (Lent::None, 0, 0);
+        (self.survey, self.has_held, self.dirty) = (None, false, Dirty::Everything);
+        self.entering.clear();
     }
 
     /// Whether it is being deleted.

@@ -57,6 +57,9 @@ impl Hub {
                     && (entry.is_ours || found(&entry.object) == found(&object));
                 entry.object = object.clone();
                 entry.desk.see_object(&*object);
+                if !entry.is_ours {
+                    entry.recall_status();
+                }
                 is_same
             }
             None => false,
@@ -97,7 +100,13 @@ impl Hub {
         }
         self.forget_zone_of_sources(key);
         self.agenda.cancel(&Alarm::Scan(key.clone()));
-        if let (Some(builtin), Some(zone)) = (self.builtin_of(entry.provider.as_deref()), &entry.zone) {
+        let is_served_by = |other: &ZoneEntry| {
+            let domain = |entry: &ZoneEntry| entry.zone.as_ref().map(|zone| zone.domain.clone());
+            other.provider == entry.provider && domain(other) == domain(&entry)
+        };
+        if let (Some(builtin), Some(zone)) = (self.builtin_of(entry.provider.as_deref()), &entry.zone)
+            && !self.zones.values().any(is_served_by)
+        {
             builtin.retract(&zone.domain);
         }
         if let Some(provider) = entry.provider.clone() {
@@ -114,6 +123,7 @@ impl Hub {
         for record in records {
             if let Some(record) = self.records.get_mut(&record) {
                 record.places.retain(|(zone, _)| zone != key);
+                record.lingering.retain(|(zone, _)| zone != key);
                 record.placed.remove(key);
                 record.states.remove(key);
             }
@@ -138,6 +148,10 @@ impl Hub {
             Ok((provider, is_ours)) => {
                 let has_changed_hands = std::mem::replace(&mut entry.is_ours, is_ours) != is_ours;
                 entry.provider = Some(provider.clone());
+                if has_changed_hands {
+                    // Whatever this release knew of it, the other one went on since.
+                    entry.begin_anew();
+                }
                 match declare::zone(&object, &provider).and_then(|zone| declare::rules(&object).map(|_| zone))
                 {
                     Ok(zone) => {
@@ -161,7 +175,8 @@ impl Hub {
                 }
             }
             Err(verdict) => {
-                entry.is_ours = true;
+                // A zone of another release stays that.
+                entry.is_ours |= entry.provider.is_none();
                 let provider = entry.provider.clone().unwrap_or_default();
                 if entry.zone.is_none() {
                     entry.zone = declare::zone(&object, &provider).ok();
@@ -293,7 +308,9 @@ impl Hub {
 
     /// Writes down what the guard must not forget; whoever waits goes on when it is written.
     pub fn enter(&mut self, entry: Entry) {
-        let Some(zone) = self.zones.get_mut(&entry.zone) else { return };
+        // Whoever asks for a zone that is not as it was, or not ours any more, is refused.
+        let is_its = |zone: &&mut ZoneEntry| zone.is_ours && zone.pass == entry.pass;
+        let Some(zone) = self.zones.get_mut(&entry.zone).filter(is_its) else { return };
         let begun = status::time_of(entry.begun);
         let window = entry.window;
         zone.guard.window_start = Some(begun);

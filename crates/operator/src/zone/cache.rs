@@ -76,10 +76,10 @@ impl Cache {
         self.forget();
     }
 
-    /// Reads the whole zone, unless that was done.
-    pub async fn fill(&mut self, access: &dyn ZoneAccess) -> Result<(), ProviderError> {
+    /// Reads the whole zone, unless that was done; says whether it was read.
+    pub async fn fill(&mut self, access: &dyn ZoneAccess) -> Result<bool, ProviderError> {
         if self.read_at.is_some() {
-            return Ok(());
+            return Ok(false);
         }
         let begun = Instant::now();
         let mut live = Live::indexed_by(self.index.clone());
@@ -108,15 +108,15 @@ impl Cache {
         }
         self.live = live;
         self.read_at = Some(begun);
-        Ok(())
+        Ok(true)
     }
 
-    /// Reads some names afresh: each by itself, or the whole zone where that takes fewer calls.
+    /// Reads some names afresh: each by itself, or the whole zone where that takes fewer calls, and says so.
     pub async fn refresh(
         &mut self,
         access: &dyn ZoneAccess,
         names: &BTreeSet<Name>,
-    ) -> Result<(), ProviderError> {
+    ) -> Result<bool, ProviderError> {
         if access.calls_to_list(self.live.len()) <= names.len() {
             self.forget();
             return self.fill(access).await;
@@ -130,7 +130,7 @@ impl Cache {
         for (name, records) in by_name {
             self.live.replace(&name, records);
         }
-        Ok(())
+        Ok(false)
     }
 
     /// Carries our own write over.

@@ -8,7 +8,11 @@ pub use cache::Cache;
 pub use pass::{Failure, Ledger, NoLedger, Order, Pass, Waiting};
 pub use wishes::resolve_wishes;
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+    time::Duration,
+};
 
 use tokio::time::Instant;
 
@@ -19,9 +23,10 @@ use zonekeeper_kernel::{
     holder::{Holder, HolderRef},
     marker::Registry,
     name::Name,
-    plan::{Evidence, Plan, Scope, Settled, Situation, plan},
+    plan::{Change, Evidence, Plan, Scope, Settled, Situation, plan},
     rdata::{Rdata, RecordType},
     record::{LiveRecord, RecordId},
+    render,
     resolve::Incumbents,
     zone::Rules,
 };
@@ -38,6 +43,8 @@ pub struct ZoneWorker {
     known: Known,
     settled: Settled,
     window: Option<(Instant, Window)>,
+    /// Changes that were counted though nobody knows whether they were made.
+    in_doubt: BTreeSet<String>,
     /// How many sets are ours, as the last look at the whole zone and our own writes since say.
     owned: usize,
 }
@@ -73,6 +80,7 @@ impl ZoneWorker {
             cache,
             settled: Settled::default(),
             window: None,
+            in_doubt: BTreeSet::new(),
             owned: 0,
         }
     }
@@ -133,7 +141,26 @@ impl ZoneWorker {
 
     /// Reads the zone, unless that was done already.
     pub async fn observe(&mut self) -> Result<(), ProviderError> {
-        self.cache.fill(&*self.access).await
+        let is_listed = self.cache.fill(&*self.access).await?;
+        self.forget_what_is_gone(is_listed);
+        Ok(())
+    }
+
+    /// Reads some names afresh.
+    async fn refresh(&mut self, names: &BTreeSet<Name>) -> Result<(), ProviderError> {
+        let is_listed = self.cache.refresh(&*self.access, names).await?;
+        self.forget_what_is_gone(is_listed);
+        Ok(())
+    }
+
+    /// What a listing does not hold is not known by its id any more, where another record may have that one day.
+    fn forget_what_is_gone(&mut self, is_listed: bool) {
+        let Known::Ids(known) = &mut self.known else { return };
+        if !is_listed || !self.access.reuses_ids() || known.is_empty() {
+            return;
+        }
+        let live = self.cache.live().iter().flat_map(|(_, records)| records);
+        *known = live.filter_map(|record| known.remove_entry(&record.id)).collect();
     }
 
     /// Forgets what was read: it is not true any more.
@@ -182,6 +209,7 @@ impl ZoneWorker {
         if self.window.is_some_and(|(begun, _)| begun.elapsed() > self.settings.window) {
             self.window = None;
         }
+        self.judge_doubts(&plan.changes);
         // A window begins with the first change that counts, whether or not it is held.
         if self.window.is_none() && plan.changes.iter().any(Window::counts) {
             self.window = Some(self.new_window());
@@ -194,6 +222,19 @@ impl ZoneWorker {
             limits: self.settings.limits,
         };
         guard::clear(std::mem::take(&mut plan.changes), &subject, window, approval)
+    }
+
+    /// What is still to be done was not done.
+    fn judge_doubts(&mut self, planned: &[Change]) {
+        let Some((_, window)) = &mut self.window else { return self.in_doubt.clear() };
+        if self.in_doubt.is_empty() {
+            return;
+        }
+        for change in planned.iter().filter(|change| Window::counts(change)) {
+            if self.in_doubt.remove(&render::hash_line(change)) {
+                window.uncount(change);
+            }
+        }
     }
 
     fn new_window(&self) -> (Instant, Window) {

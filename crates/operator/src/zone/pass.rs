@@ -172,7 +172,7 @@ impl ZoneWorker {
         pass.verdict = self.guard(&mut pass.plan, order.scope, order.approval);
         let doubtful = self.doubtful(pass.verdict.cleared.changes());
         if !doubtful.is_empty() {
-            self.cache.refresh(access, &doubtful).await?;
+            self.refresh(&doubtful).await?;
             pass.plan = self.plan(order.desired, order.evidence, order.scope);
             pass.verdict = self.guard(&mut pass.plan, order.scope, order.approval);
             // What came up only now was not read afresh: it waits for the next round.
@@ -228,16 +228,25 @@ impl ZoneWorker {
             return BTreeSet::new();
         }
         let is_stale = self.cache.is_older_than(STALE);
-        let needs_reading = |edit: &&Edit| match edit {
-            Edit::Create { .. } => false,
-            Edit::Update { .. } => is_stale,
-            Edit::Delete { .. } => true,
+        let needs_reading = |change: &&Change| {
+            change.edits.iter().any(|edit| match edit {
+                // A claim on values that are there already, which is all that is written of them.
+                Edit::Create { role: Role::Marker, .. } => is_stale && !change.unchanged.is_empty(),
+                Edit::Create { role: Role::Data, .. } => false,
+                Edit::Update { .. } => is_stale,
+                Edit::Delete { .. } => true,
+            })
         };
-        changes
-            .iter()
-            .filter(|change| change.edits.iter().any(|edit| needs_reading(&edit)))
-            .flat_map(|change| change.edits.iter().map(|edit| edit.name().clone()))
-            .collect()
+        let doubtful = changes.iter().filter(needs_reading);
+        doubtful.flat_map(|change| self.names_below(change)).collect()
+    }
+
+    /// The names that a change writes to, and those that say that it may.
+    fn names_below(&self, change: &Change) -> BTreeSet<Name> {
+        let mut names = self.settings.registry.names_about(&change.name, [change.rtype]);
+        names.retain(|name| *name == change.name || !self.cache.live().at(name).is_empty());
+        names.extend(change.edits.iter().map(|edit| edit.name().clone()));
+        names
     }
 
     /// Carries outcomes over to cache, memory and window, and decides how to go on.
@@ -260,6 +269,7 @@ impl ZoneWorker {
                     continue;
                 }
                 Outcome::Unknown(error) => {
+                    self.count_in_doubt(&change);
                     self.forget();
                     again = Some(Duration::ZERO);
                     pass.failed.push(Failure { change, error });
@@ -289,6 +299,16 @@ impl ZoneWorker {
             // Some changes are refused for good: trying again would only be refused again.
             (None, None) if !pass.failed.is_empty() => Round::GaveUp(None),
             (None, None) => Round::Again(Duration::ZERO),
+        }
+    }
+
+    /// A change that may have been made counts, until it turns out that it was not.
+    fn count_in_doubt(&mut self, change: &Change) {
+        if let Some((_, window)) = &mut self.window
+            && Window::counts(change)
+        {
+            window.count(change);
+            self.in_doubt.insert(render::hash_line(change));
         }
     }
 

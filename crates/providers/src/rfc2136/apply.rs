@@ -3,9 +3,14 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     ops::ControlFlow,
+    time::Duration,
 };
 
-use zonekeeper_kernel::{name::Name, plan::Change, rdata::RecordType};
+use zonekeeper_kernel::{
+    name::Name,
+    plan::{Change, Edit},
+    rdata::RecordType,
+};
 
 use super::{
     client::Failure,
@@ -23,6 +28,12 @@ const FULL: usize = 60_000;
 /// BIND's default for max-records-per-type (9.18.28 and later).
 const BINDS_LARGEST_SET: usize = 100;
 
+/// How long to wait, look by look, until a server shows what it took.
+const SHOWING: [Duration; 6] = {
+    let millis = Duration::from_millis;
+    [millis(10), millis(20), millis(50), millis(100), millis(200), millis(500)]
+};
+
 /// Writes changes to one zone.
 pub(super) struct Writer<'a> {
     zone: &'a Zone,
@@ -36,6 +47,8 @@ pub(super) struct Writer<'a> {
     written: Written,
     /// Whether the zone takes updates at all, once that was asked.
     takes_updates: bool,
+    /// Whether all of the zone was read again, because a server knew better.
+    has_reread: bool,
 }
 
 /// Changes that go in one message.
@@ -54,6 +67,7 @@ impl<'a> Writer<'a> {
             expected: BTreeMap::new(),
             written: Written::default(),
             takes_updates: false,
+            has_reread: false,
         }
     }
 
@@ -64,7 +78,12 @@ impl<'a> Writer<'a> {
         let mut groups: Vec<Vec<usize>> = vec![(0..self.changes.len()).collect()];
         let mut stop = match seen {
             Some(_) => None,
-            None => self.zone.look(seen).await.err(),
+            // The changes were planned on something that turned out not to be so.
+            None => {
+                let message = "what is known of the zone is out of date; it is read again".into();
+                let stale = ProviderError::Stale { message };
+                return self.changes.iter().map(|_| Outcome::Refused(stale.clone())).collect();
+            }
         };
         while let (None, Some(group)) = (&stop, groups.pop()) {
             let Some(known) = seen else { break };
@@ -99,7 +118,7 @@ impl<'a> Writer<'a> {
         while let Some(index) = group.next() {
             let view = View { mirror: &seen.mirror, written: &self.written };
             let draft = match self.draft(index, seen) {
-                Ok(draft) if draft.sets.is_empty() => {
+                Ok(draft) if draft.is_empty() => {
                     self.outcomes[index] = Some(Outcome::Applied(draft.effects(&self.changes[index])));
                     continue;
                 }
@@ -132,7 +151,8 @@ impl<'a> Writer<'a> {
 
     fn draft(&self, index: usize, seen: &Seen) -> Result<Draft, ProviderError> {
         let change = &self.changes[index];
-        if change.edits.iter().any(|edit| seen.unlisted.contains(edit.name())) {
+        let mut names = change.edits.iter().map(Edit::name).chain([&change.name]);
+        if names.any(|name| seen.unlisted.contains(name)) {
             let message =
                 format!("{}: somebody changed it in between; the zone is read again", describe(change));
             return Err(ProviderError::Stale { message });
@@ -197,9 +217,20 @@ impl<'a> Writer<'a> {
                     return ControlFlow::Break(error);
                 }
                 // The drafts are made anew: those that somebody else has overtaken fall out by themselves.
-                let is_overtaken =
-                    |index: usize| seen.as_ref().is_some_and(|seen| self.draft(index, seen).is_err());
-                if batch.iter().any(|(index, _)| is_overtaken(*index)) {
+                let is_overtaken = |seen: &Option<Seen>| {
+                    let is_stale = |index| seen.as_ref().is_some_and(|seen| self.draft(index, seen).is_err());
+                    batch.iter().any(|(index, _)| is_stale(*index))
+                };
+                let mut is_to_be_made_anew = is_overtaken(seen);
+                if !is_to_be_made_anew && !self.has_reread {
+                    // Nothing changed, and yet it is not as we think.
+                    self.has_reread = true;
+                    if let Err(error) = self.read_again(seen).await {
+                        return ControlFlow::Break(error);
+                    }
+                    is_to_be_made_anew = true;
+                }
+                if is_to_be_made_anew {
                     return ControlFlow::Continue(vec![batch.into_iter().map(|(index, _)| index).collect()]);
                 }
             }
@@ -249,13 +280,23 @@ impl<'a> Writer<'a> {
     /// Looks at the zone again, and remembers what others did meanwhile.
     async fn look(&mut self, seen: &mut Option<Seen>) -> Result<(), ProviderError> {
         let changed = self.zone.look(seen).await?;
+        self.take_in(changed, seen);
+        Ok(())
+    }
+
+    async fn read_again(&mut self, seen: &mut Option<Seen>) -> Result<(), ProviderError> {
+        let changed = self.zone.read_again(seen).await?;
+        self.take_in(changed, seen);
+        Ok(())
+    }
+
+    fn take_in(&mut self, changed: BTreeSet<Name>, seen: &mut Option<Seen>) {
         if let Some(seen) = seen {
             let is_as_we_left_it = |name: &Name| self.written.at(name) == Some(seen.mirror.at(name));
             let others: BTreeSet<Name> = changed.into_iter().filter(|name| !is_as_we_left_it(name)).collect();
             seen.unlisted.extend(others);
         }
         self.written = Written::default();
-        Ok(())
     }
 
     /// Reads back what was acknowledged: servers ignore some changes without a word.
@@ -263,10 +304,26 @@ impl<'a> Writer<'a> {
         if self.acknowledged.is_empty() {
             return;
         }
-        let looked = self.look(seen).await;
+        let server = seen.as_ref().map(|seen| seen.server);
+        let mut looked = self.zone.look(seen).await;
+        // A server that signs, or hands on, shows a write a moment after it took it.
+        for pause in SHOWING {
+            if !(looked.is_ok() && self.lacks_something(seen)) {
+                break;
+            }
+            tokio::time::sleep(pause).await;
+            looked = match (looked, self.zone.look(seen).await) {
+                (Ok(before), Ok(more)) => Ok(before.into_iter().chain(more).collect()),
+                (_, Err(error)) | (Err(error), _) => Err(error),
+            };
+        }
+        let looked = looked.map(|changed| self.take_in(changed, seen));
         for (index, draft) in std::mem::take(&mut self.acknowledged) {
             self.outcomes[index] = Some(match (&looked, &*seen) {
-                (Ok(()), Some(seen)) => self.judge(&self.changes[index], &draft, seen),
+                (Ok(()), Some(seen)) => {
+                    let is_same_server = server == Some(seen.server);
+                    self.judge(&self.changes[index], &draft, seen, is_same_server)
+                }
                 (Ok(()), None) => Outcome::Unknown(ProviderError::Unavailable {
                     message: format!("{}: the zone could not be read back", describe(&self.changes[index])),
                 }),
@@ -275,7 +332,18 @@ impl<'a> Writer<'a> {
         }
     }
 
-    fn judge(&self, change: &Change, draft: &Draft, seen: &Seen) -> Outcome {
+    /// Whether something that was acknowledged is as it was before.
+    fn lacks_something(&self, seen: &Option<Seen>) -> bool {
+        let none = Written::default();
+        let Some(view) = seen.as_ref().map(|seen| View { mirror: &seen.mirror, written: &none }) else {
+            return false;
+        };
+        let is_untouched =
+            |draft: &Draft| draft.sets.iter().all(|set| view.set(&set.name, set.rtype) == set.before);
+        self.acknowledged.iter().any(|(_, draft)| is_untouched(draft))
+    }
+
+    fn judge(&self, change: &Change, draft: &Draft, seen: &Seen, is_same_server: bool) -> Outcome {
         let view = View { mirror: &seen.mirror, written: &self.written };
         let (mut is_done, mut is_untouched) = (true, true);
         for set in &draft.sets {
@@ -287,15 +355,15 @@ impl<'a> Writer<'a> {
         let what = describe(change);
         match (is_done, is_untouched) {
             (true, _) => Outcome::Applied(draft.effects(change)),
-            (false, true) => Outcome::Refused(ProviderError::Rejected {
+            (false, true) if is_same_server => Outcome::Refused(ProviderError::Rejected {
                 message: format!(
                     "{what}: the server said NOERROR and did nothing; something else at the name, or a rule of the \
                      server, excludes it"
                 ),
             }),
-            (false, false) => Outcome::Unknown(ProviderError::Stale {
+            (false, _) => Outcome::Unknown(ProviderError::Stale {
                 message: format!(
-                    "{what}: it was changed again, or kept only in part; the zone is read again"
+                    "{what}: it was changed again, or is not there as a whole; the zone is read again"
                 ),
             }),
         }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use zonekeeper_kernel::{
     name::Name,
-    plan::{Change, Edit},
+    plan::{Change, Edit, Role},
     rdata::RecordType,
 };
 
@@ -31,7 +31,7 @@ pub(super) struct Draft {
     pub(super) sets: Vec<SetDraft>,
 }
 
-/// A set, before and after.
+/// A set, before and after; one that stays as it is must be so when the rest is written.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct SetDraft {
     pub(super) name: Name,
@@ -54,6 +54,11 @@ impl View<'_> {
     /// The records of a name, sorted by type and value.
     pub(super) fn at(&self, name: &Name) -> &[Held] {
         self.written.at(name).unwrap_or_else(|| self.mirror.at(name))
+    }
+
+    /// Whether there is nothing at a name, nor anything that we can't read.
+    fn is_unused(&self, name: &Name) -> bool {
+        self.at(name).is_empty() && !self.mirror.has_unreadable_at(name)
     }
 
     /// The records of a set, sorted.
@@ -92,6 +97,10 @@ impl Draft {
             message: format!("{what}: {message}; the zone is read again"),
         };
         let mut after: BTreeMap<(&Name, RecordType), Vec<Held>> = BTreeMap::new();
+        // What a claim says of values that stay must hold when it is written.
+        if !change.unchanged.is_empty() {
+            after.insert((&change.name, change.rtype), view.set(&change.name, change.rtype));
+        }
         for edit in &change.edits {
             let types =
                 [edit.before().map(|old| old.rdata.rtype()), edit.after().map(|new| new.rdata.rtype())];
@@ -113,17 +122,19 @@ impl Draft {
             if set.iter().any(|held| held.rdata == new.rdata) {
                 return Err(stale("a value that it adds is there already"));
             }
-            set.push(Held { rdata: new.rdata.clone(), ttl: new.ttl.0 });
-            // A set has one TTL (RFC 2181 section 5.2).
-            set.iter_mut().for_each(|held| held.ttl = new.ttl.0);
+            // A set has one TTL (RFC 2181 section 5.2); a marker beside other text takes what is there.
+            let ttl = set.first().filter(|_| edit.role() == Role::Marker).map_or(new.ttl.0, |held| held.ttl);
+            set.push(Held { rdata: new.rdata.clone(), ttl });
+            set.iter_mut().for_each(|held| held.ttl = ttl);
         }
         let sets = after.into_iter().map(|((name, rtype), mut after)| {
             after.sort();
             SetDraft { name: name.clone(), rtype, before: view.set(name, rtype), after }
         });
-        let draft = Self { sets: sets.filter(|set| set.before != set.after).collect() };
-        if draft.meets_alias(view) {
-            return Err(stale("it would stand beside an alias, or an alias beside it"));
+        let draft = Self { sets: sets.collect() };
+        if let Some(name) = draft.meets_alias(view) {
+            let message = format!("{what}: an alias at {name} excludes other records; remove one of the two");
+            return Err(ProviderError::Rejected { message });
         }
         draft.check(&what, domain, view)?;
         Ok(draft)
@@ -133,7 +144,7 @@ impl Draft {
     fn check(&self, what: &str, domain: &Name, view: View<'_>) -> Result<(), ProviderError> {
         let rejected =
             |message: String| Err(ProviderError::Rejected { message: format!("{what}: {message}") });
-        for set in &self.sets {
+        for set in self.sets.iter().filter(|set| set.is_changed()) {
             match set.rtype {
                 RecordType::SOA => {
                     return rejected("the SOA record belongs to the server; change it there".into());
@@ -155,13 +166,13 @@ impl Draft {
         Ok(())
     }
 
-    /// Whether an alias would stand beside something else: servers ignore that without a word.
-    fn meets_alias(&self, view: View<'_>) -> bool {
+    /// Where an alias would stand beside something else: servers ignore that without a word.
+    fn meets_alias(&self, view: View<'_>) -> Option<&Name> {
         let names: BTreeSet<&Name> = self.sets.iter().map(|set| &set.name).collect();
-        names.into_iter().any(|name| {
+        names.into_iter().find(|name| {
             let mut types: BTreeSet<RecordType> =
                 view.at(name).iter().map(|held| held.rdata.rtype()).collect();
-            for set in self.sets.iter().filter(|set| set.name == *name) {
+            for set in self.sets.iter().filter(|set| set.name == **name) {
                 types.remove(&set.rtype);
                 types.extend((!set.after.is_empty()).then_some(set.rtype));
             }
@@ -174,8 +185,14 @@ impl Draft {
         let mut prerequisites = Vec::new();
         for SetDraft { name, rtype, before, .. } in &self.sets {
             match before.is_empty() {
-                true if view.at(name).is_empty() => prerequisites.push(Prerequisite::NameUnused(name)),
-                true => prerequisites.push(Prerequisite::SetMissing(name, *rtype)),
+                true if view.is_unused(name) => prerequisites.push(Prerequisite::NameUnused(name)),
+                true => {
+                    prerequisites.push(Prerequisite::SetMissing(name, *rtype));
+                    // Beside what is known to be there, an alias that came meanwhile would win without a word.
+                    if view.set(name, RecordType::CNAME).is_empty() && *rtype != RecordType::CNAME {
+                        prerequisites.push(Prerequisite::SetMissing(name, RecordType::CNAME));
+                    }
+                }
                 false => {
                     prerequisites.extend(before.iter().map(|held| Prerequisite::Value(name, &held.rdata)))
                 }
@@ -186,9 +203,14 @@ impl Draft {
 
     /// What the change does, in steps.
     pub(super) fn steps<'a>(&'a self, domain: &Name, steps: &mut Steps<'a>) {
-        for set in &self.sets {
+        for set in self.sets.iter().filter(|set| set.is_changed()) {
             set.steps(domain, steps);
         }
+    }
+
+    /// Whether there is anything to do.
+    pub(super) fn is_empty(&self) -> bool {
+        !self.sets.iter().any(SetDraft::is_changed)
     }
 
     /// At most so many octets of a message: names are compressed at least against the zone's.
@@ -246,6 +268,10 @@ impl Draft {
 // === impl SetDraft ===
 
 impl SetDraft {
+    fn is_changed(&self) -> bool {
+        self.before != self.after
+    }
+
     /// Values that stay, before and after.
     fn kept(&self) -> impl Iterator<Item = (&Held, &Held)> {
         self.before

@@ -82,21 +82,23 @@ impl Mirror {
         self.soa.serial
     }
 
-    /// Adds a record, or gives one that is there another TTL.
-    pub(super) fn insert(&mut self, item: Item) {
+    /// Adds a record, or gives one that is there another TTL; false where it is there already.
+    pub(super) fn insert(&mut self, item: Item) -> bool {
         let Item { name, rtype, ttl, wire } = item;
         if is_passing(&self.domain, &name, rtype) {
             self.signatures += usize::from(rtype == RRSIG && name == self.domain);
-            return;
+            return true;
         }
         let Ok(rdata) = Rdata::from_wire(rtype, &wire) else {
-            self.unreadable.insert((name, rtype, wire.into()));
-            return;
+            return self.unreadable.insert((name, rtype, wire.into()));
         };
         let records = self.names.entry(name).or_insert_with(|| Vec::with_capacity(1));
         match records.binary_search_by(|held| held.rdata.cmp(&rdata)) {
-            Ok(at) => records[at].ttl = ttl,
-            Err(at) => records.insert(at, Held { rdata, ttl }),
+            Ok(at) => std::mem::replace(&mut records[at].ttl, ttl) != ttl,
+            Err(at) => {
+                records.insert(at, Held { rdata, ttl });
+                true
+            }
         }
     }
 
@@ -104,10 +106,7 @@ impl Mirror {
     #[must_use]
     pub(super) fn advance(&mut self, differences: Vec<Difference>, soa: Soa) -> bool {
         let fits = differences.into_iter().all(|difference| match difference {
-            Difference::Added(item) => {
-                self.insert(item);
-                true
-            }
+            Difference::Added(item) => self.insert(item),
             Difference::Removed(item) => self.remove(&item),
         });
         self.soa = soa;
@@ -146,6 +145,12 @@ impl Mirror {
     pub(super) fn has_unreadable(&self, name: &Name, rtype: RecordType) -> bool {
         let first = (name.clone(), rtype, Box::default());
         self.unreadable.range(first..).next().is_some_and(|(at, found, _)| at == name && *found == rtype)
+    }
+
+    /// Whether a name holds a value that we can't read.
+    pub(super) fn has_unreadable_at(&self, name: &Name) -> bool {
+        let first = (name.clone(), RecordType::from_code(0), Box::default());
+        self.unreadable.range(first..).next().is_some_and(|(at, ..)| at == name)
     }
 
     /// Whether the server, and nobody else, writes the set.

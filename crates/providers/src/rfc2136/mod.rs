@@ -54,6 +54,7 @@ use crate::{
 pub struct Rfc2136 {
     client: Arc<Client>,
     reading: Reading,
+    reread_after: Duration,
 }
 
 /// How to reach servers.
@@ -69,6 +70,8 @@ pub struct Settings {
     pub transfer_key: Option<Rotation>,
     /// How zones are read.
     pub reading: Reading,
+    /// After this long all of a zone is read again, whatever its serial says: some are edited without a new one.
+    pub reread_after: Duration,
     /// How long a server may take to answer.
     pub timeout: Duration,
     /// Whether this process may still send.
@@ -98,6 +101,7 @@ impl Settings {
             update_key: Rotation::default(),
             transfer_key: None,
             reading: Reading::Transfer,
+            reread_after: Duration::from_secs(3600),
             timeout: Duration::from_secs(10),
             fence: Arc::new(Unfenced),
             meter: Arc::new(Unmetered),
@@ -110,7 +114,8 @@ impl Settings {
 impl Rfc2136 {
     /// A provider; nothing is asked yet.
     pub fn new(settings: Settings) -> Result<Self, ProviderError> {
-        Ok(Self { reading: settings.reading, client: Arc::new(Client::new(settings)?) })
+        let (reading, reread_after) = (settings.reading, settings.reread_after);
+        Ok(Self { client: Arc::new(Client::new(settings)?), reading, reread_after })
     }
 
     /// The servers that a zone names as its own.
@@ -145,7 +150,7 @@ impl Provider for Rfc2136 {
     }
 
     async fn open(&self, domain: &Name, _id: Option<&str>) -> Result<Arc<dyn ZoneAccess>, ProviderError> {
-        let mut zone = Zone::new(self.client.clone(), domain.clone(), self.reading);
+        let mut zone = Zone::new(self.client.clone(), domain.clone(), self.reading, self.reread_after);
         zone.soa().await.map_err(|failure| match &failure.cause {
             // A server refuses questions about zones that it does not have.
             Cause::Refused(rcode) if *rcode != Rcode::SERVFAIL => ProviderError::ZoneNotFound {

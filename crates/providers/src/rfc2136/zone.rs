@@ -3,11 +3,12 @@
 use std::{
     collections::BTreeSet,
     sync::{Arc, PoisonError},
+    time::Duration,
 };
 
 use async_trait::async_trait;
 use domain::base::{Message, Rtype, Serial, iana::Rcode};
-use tokio::sync::Mutex;
+use tokio::{sync::Mutex, time::Instant};
 use zonekeeper_kernel::{
     capability::Capabilities,
     guard::Cleared,
@@ -36,6 +37,7 @@ pub(super) struct Zone {
     /// As the zone names them.
     pub(super) name_servers: Vec<String>,
     reading: Reading,
+    reread_after: Duration,
     /// Names that somebody asked for: all that is read where the zone is read by name.
     attended: std::sync::Mutex<BTreeSet<Name>>,
     seen: Mutex<Option<Seen>>,
@@ -46,7 +48,9 @@ pub(super) struct Zone {
 pub(super) struct Seen {
     pub(super) mirror: Mirror,
     /// The server that it was read from: serials of different servers are not compared.
-    server: usize,
+    pub(super) server: usize,
+    /// When all of it was read: a serial is not proof enough for ever.
+    whole_at: Instant,
     /// The names that were read, where not all were.
     names: BTreeSet<Name>,
     /// Names that others changed since the zone was last listed: whoever plans does not know of that yet.
@@ -60,7 +64,8 @@ const MOST_LOOKS: usize = 5;
 
 impl Seen {
     fn new(mirror: Mirror, server: usize) -> Self {
-        Self { mirror, server, names: BTreeSet::new(), unlisted: BTreeSet::new() }
+        let (names, unlisted) = (BTreeSet::new(), BTreeSet::new());
+        Self { mirror, server, whole_at: Instant::now(), names, unlisted }
     }
 }
 
@@ -68,14 +73,15 @@ impl Seen {
 
 impl Zone {
     /// A zone that exists; nothing of it was read yet.
-    pub(super) fn new(client: Arc<Client>, domain: Name, reading: Reading) -> Self {
-        let attended = std::sync::Mutex::default();
-        Self { client, domain, name_servers: Vec::new(), reading, attended, seen: Mutex::default() }
+    pub(super) fn new(client: Arc<Client>, domain: Name, reading: Reading, reread_after: Duration) -> Self {
+        let (name_servers, attended) = (Vec::new(), std::sync::Mutex::default());
+        Self { client, domain, name_servers, reading, reread_after, attended, seen: Mutex::default() }
     }
 
     /// Brings what was seen up to date, and says at which names something changed.
     ///
-    /// Guarantees: one question where nothing changed; after an error nothing is left that is half true.
+    /// Guarantees: one question where nothing changed, but for a whole reading every now and then; after an error
+    /// nothing is left that is half true.
     pub(super) async fn look(&self, seen: &mut Option<Seen>) -> Result<BTreeSet<Name>, ProviderError> {
         let act = format!("reading zone {}", self.domain);
         let refused = |failure: Failure| explain(&act, &failure);
@@ -83,12 +89,13 @@ impl Zone {
         if self.reading == Reading::Names {
             return self.look_by_name(seen, server, soa).await.map_err(refused);
         }
-        let Some(Seen { mirror, server: last, .. }) = seen else {
+        let Some(Seen { mirror, server: last, whole_at, .. }) = seen else {
             *seen = Some(Seen::new(self.load(server).await?, server));
             return Ok(BTreeSet::new());
         };
         let is_older = Serial::from(soa.serial) < Serial::from(mirror.serial());
-        if *last == server && soa.serial == mirror.serial() {
+        let is_to_be_reread = whole_at.elapsed() >= self.reread_after;
+        if *last == server && soa.serial == mirror.serial() && !is_to_be_reread {
             return Ok(BTreeSet::new());
         }
         // The first server is the one that counts, even where it went back; others must not be behind it.
@@ -100,7 +107,7 @@ impl Zone {
                 ),
             });
         }
-        if *last == server && !is_older {
+        if *last == server && !is_older && !is_to_be_reread {
             let transfer = Transfer::since(&self.domain, mirror.serial());
             match self.transfer(server, transfer, &query_since(&self.domain, mirror.serial())).await {
                 Ok(Transferred::Differences(differences, soa)) => {
@@ -117,7 +124,7 @@ impl Zone {
                 }
                 Ok(Transferred::Whole(whole)) => {
                     let names = mirror.names_that_differ(&whole);
-                    *mirror = whole;
+                    (*mirror, *whole_at) = (whole, Instant::now());
                     return Ok(names);
                 }
                 Ok(Transferred::Current) => {}
@@ -126,6 +133,24 @@ impl Zone {
                 Err(_) => {}
             }
         }
+        self.read_whole(seen, server).await
+    }
+
+    /// Reads what it is to know again, whatever version the server says it is.
+    pub(super) async fn read_again(&self, seen: &mut Option<Seen>) -> Result<BTreeSet<Name>, ProviderError> {
+        let refused = |failure: Failure| explain(&format!("reading zone {}", self.domain), &failure);
+        let (server, soa) = self.soa().await.map_err(refused)?;
+        match self.reading {
+            Reading::Transfer => self.read_whole(seen, server).await,
+            Reading::Names => self.read_names(seen, server, soa).await.map_err(refused),
+        }
+    }
+
+    async fn read_whole(
+        &self,
+        seen: &mut Option<Seen>,
+        server: usize,
+    ) -> Result<BTreeSet<Name>, ProviderError> {
         let whole = self.load(server).await?;
         let (names, unlisted) = match seen.take() {
             Some(seen) => (seen.mirror.names_that_differ(&whole), seen.unlisted),
@@ -140,22 +165,36 @@ impl Zone {
         &self,
         seen: &mut Option<Seen>,
         server: usize,
-        mut soa: Soa,
+        soa: Soa,
     ) -> Result<BTreeSet<Name>, Failure> {
-        let names = self.attended.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if let Some(seen) = seen
             && seen.server == server
             && seen.mirror.serial() == soa.serial
-            && seen.names == names
+            && seen.names == *self.attended.lock().unwrap_or_else(PoisonError::into_inner)
+            && seen.whole_at.elapsed() < self.reread_after
         {
             return Ok(BTreeSet::new());
         }
-        for _ in 0..MOST_LOOKS {
+        self.read_names(seen, server, soa).await
+    }
+
+    async fn read_names(
+        &self,
+        seen: &mut Option<Seen>,
+        server: usize,
+        mut soa: Soa,
+    ) -> Result<BTreeSet<Name>, Failure> {
+        let names = self.attended.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        for look in 1..=MOST_LOOKS {
             let mut mirror = Mirror::new(self.domain.clone(), soa);
             let by_name = ByName { client: &self.client, domain: &self.domain, server };
-            by_name.read(&names).await?.into_iter().for_each(|item| mirror.insert(item));
+            for item in by_name.read(&names).await? {
+                mirror.insert(item);
+            }
             let (again, now) = self.soa().await?;
-            if (again, now) != (server, soa) {
+            // A zone that never rests is taken as it was found; its version is the older one, so that the next look
+            // reads again.
+            if again != server || (now != soa && look < MOST_LOOKS) {
                 soa = now;
                 continue;
             }
@@ -265,6 +304,11 @@ impl ZoneAccess for Zone {
         seen.unlisted.extend(changed);
         seen.unlisted.retain(|name| !names.contains(name));
         Ok(names.iter().flat_map(|name| seen.mirror.records_at(name)).collect())
+    }
+
+    /// A name and a value are all that there is to know a record by.
+    fn reuses_ids(&self) -> bool {
+        true
     }
 
     /// A listing is never behind our own writes, so that what it leaves out is not there.

@@ -54,6 +54,8 @@ pub struct RecordEntry {
     pub synced: Option<Time>,
     /// Whether another release takes care of it.
     pub is_others: bool,
+    /// Zones of other releases that take it.
+    pub elsewhere: SmallSet<ZoneKey>,
     /// In which generation it was told that its comment was cut.
     cut_told: Option<i64>,
     /// Why it can't be read, where that is so.
@@ -67,6 +69,17 @@ pub struct PlaceState {
     pub verdict: Verdict,
     pub records: Vec<WrittenRecord>,
     pub drift: Option<Drifted>,
+}
+
+/// What an object asks for, and who takes it.
+#[derive(Default)]
+struct Placement {
+    /// Zones of this release that take it, and under which name.
+    placed: SmallMap<ZoneKey, Name>,
+    /// Zones of other releases that do.
+    elsewhere: SmallSet<ZoneKey>,
+    intent: Option<Arc<Intent>>,
+    refused: Option<Verdict>,
 }
 
 /// What of an object decides where its wish goes: another edition is an edit of its own.
@@ -93,6 +106,7 @@ impl RecordEntry {
             lingering: SmallMap::default(),
             synced,
             is_others: false,
+            elsewhere: SmallSet::default(),
             cut_told: None,
             unreadable: None,
             desk,
@@ -115,7 +129,7 @@ impl RecordEntry {
             && self
                 .placed
                 .keys()
-                .all(|zone| self.states.get(zone).is_some_and(|state| state.verdict.is_ready()))
+                .all(|zone| self.states.get(zone).is_some_and(|state| state.verdict.is_in_place()))
     }
 
     /// Whether its status says that its present generation was programmed.
@@ -157,6 +171,9 @@ impl Hub {
             }
             Some(entry) => {
                 let is_same = has_same_wish(&entry.object, &object) && entry.unreadable.is_none();
+                // Another release may have written it down.
+                let told = object.status.as_ref().and_then(|status| status.last_sync_time.clone());
+                entry.synced = entry.synced.take().max(told);
                 entry.object = object.clone();
                 entry.unreadable = None;
                 entry.desk.take_over(&mut desk);
@@ -247,17 +264,19 @@ impl Hub {
             self.unmet_of(key);
             self.place_record(key, SmallMap::default(), None);
             self.look_where_it_was(key);
+            self.leave_release_to_others(key);
             self.release_record(key);
             return;
         }
-        let (placed, intent, refused, is_others) = match &entry.unreadable {
-            Some(why) => (SmallMap::default(), None, Some(why.clone()), false),
-            None => self.wish_of(&object),
+        let Placement { placed, elsewhere, intent, refused } = match &entry.unreadable {
+            Some(why) => Placement { refused: Some(why.clone()), ..Placement::default() },
+            None => self.placement_of(&object),
         };
         let needs_finalizer = !placed.is_empty() && !entry.has_finalizer();
         if let Some(entry) = self.records.get_mut(key) {
             entry.refused = refused;
-            entry.is_others = is_others;
+            entry.is_others = placed.is_empty() && !elsewhere.is_empty();
+            entry.elsewhere = elsewhere;
             // What was said of the old wish does not hold for the new one.
             entry.states.clear();
         }
@@ -293,10 +312,7 @@ impl Hub {
     }
 
     /// What an object asks for, and which zones take it.
-    fn wish_of(
-        &self,
-        object: &RecordSet,
-    ) -> (SmallMap<ZoneKey, Name>, Option<Arc<Intent>>, Option<Verdict>, bool) {
+    fn placement_of(&self, object: &RecordSet) -> Placement {
         let namespace = object.namespace().unwrap_or_default();
         let none = Arc::new(Labels::new());
         let labels = self.namespaces.get(&namespace).map_or(&none, |namespace| &namespace.labels);
@@ -306,24 +322,26 @@ impl Hub {
             Ok(asked) => asked,
             Err(bad) => {
                 let refused = Verdict::new(Reason::InvalidValue, bad.to_string());
-                return (SmallMap::default(), None, Some(refused), false);
+                return Placement { refused: Some(refused), ..Placement::default() };
             }
         };
         let (candidates, rejections) = choose(&intent, &self.index);
         let is_ours = |zone: &ZoneKey| self.zones.get(zone).is_some_and(|entry| entry.is_ours);
-        let is_others = !candidates.is_empty() && !candidates.iter().any(|found| is_ours(&found.zone.key));
-        let placed = candidates
-            .into_iter()
-            .filter(|candidate| is_ours(&candidate.zone.key))
-            .map(|candidate| (candidate.zone.key.clone(), candidate.name))
-            .collect();
+        let (mut placed, mut elsewhere) = (SmallMap::default(), SmallSet::default());
+        for candidate in candidates {
+            let zone = candidate.zone.key.clone();
+            match is_ours(&zone) {
+                true => placed.insert(zone, candidate.name),
+                false => elsewhere.insert(zone, ()),
+            }
+        }
         let unknown = unknown.map(|(word, message)| {
             Verdict::new(word.as_str().parse().unwrap_or(Reason::TargetsUnknown), message)
         });
         let refused =
             rejections.first().map(|rejection| Verdict::new(reason(rejection), rejection.message.clone()));
         let refused = refused.map(|verdict| self.explain_missing_zone(object, verdict));
-        (placed, Some(Arc::new(intent)), unknown.or(refused), is_others)
+        Placement { placed, elsewhere, intent: Some(Arc::new(intent)), refused: unknown.or(refused) }
     }
 
     /// Where a DNSZone is there and not ready, its own trouble is the better answer.
@@ -359,6 +377,7 @@ impl Hub {
         entry.intent.clone_from(&intent);
         for (zone, name) in placed.iter() {
             entry.places.insert((zone.clone(), name.clone()), ());
+            entry.lingering.remove(&(zone.clone(), name.clone()));
             entry.left.remove(zone);
         }
         for (zone, _) in before.iter().filter(|(zone, _)| is_edited && !placed.contains_key(zone)) {

@@ -23,7 +23,7 @@ use crate::cluster::{
 impl Hub {
     /// Takes over what a pass says of a wish.
     pub fn note_wish(&mut self, zone: &ZoneKey, state: WishState) {
-        let Some(key) = record_set_of(&state.holder) else { return self.note_source(zone, state) };
+        let Some(key) = record_set_of(&state.intent.holder) else { return self.note_source(zone, state) };
         let Some(entry) = self.records.get_mut(&key) else { return };
         // The wish may have changed while the pass was under way.
         if entry.placed.get(zone) != Some(&state.name) {
@@ -31,6 +31,13 @@ impl Hub {
         }
         if state.has_written {
             entry.synced = Some(status::now());
+        }
+        if let Some(Drifted::Reverted(message)) = &state.drift {
+            self.teller.say(entry.object.object_ref(&()), Reason::DriftReverted, message, true);
+        }
+        // What became of an older wish says nothing of this one, for which another pass comes.
+        if !entry.intent.as_ref().is_some_and(|intent| Arc::ptr_eq(intent, &state.intent)) {
+            return;
         }
         let intent_is_unknown = entry.intent.as_ref().is_some_and(|intent| intent.values.is_none());
         let verdict = match entry.object.spec.suspend
@@ -40,9 +47,6 @@ impl Hub {
             true => Verdict::new(Reason::Suspended, "suspended: nothing is written for it"),
             false => state.verdict,
         };
-        if let Some(Drifted::Reverted(message)) = &state.drift {
-            self.teller.say(entry.object.object_ref(&()), Reason::DriftReverted, message, true);
-        }
         let drift = match state.drift {
             // What was undone is shown until something else happens.
             None => entry

@@ -67,8 +67,13 @@ pub async fn is_staying(client: &Client, kind: Kind) -> kube::Result<bool> {
     if row.version.is_some() {
         return Ok(true);
     }
+    is_defined(client, &format!("{}.{}", row.plural, row.group)).await
+}
+
+/// Whether a definition is there, and not going.
+pub async fn is_defined(client: &Client, name: &str) -> kube::Result<bool> {
     let definitions: Api<CustomResourceDefinition> = Api::all(client.clone());
-    let found = definitions.get_metadata_opt(&format!("{}.{}", row.plural, row.group)).await?;
+    let found = definitions.get_metadata_opt(name).await?;
     Ok(found.is_some_and(|definition| definition.metadata.deletion_timestamp.is_none()))
 }
 

@@ -114,7 +114,7 @@ impl Sources {
     pub fn has_arrived(&self, object: &ObjectRef, but: &ZoneKey, name: &Name, rtype: RecordType) -> bool {
         let states = self.entries.get(object).into_iter().flat_map(|entry| entry.states.iter());
         let mut elsewhere = states.filter(|((zone, at, of), _)| zone != but && at == name && *of == rtype);
-        elsewhere.any(|(_, verdict)| verdict.is_ready())
+        elsewhere.any(|(_, verdict)| verdict.is_in_place())
     }
 
     /// Whether an object that is not there may have gone with its kind: nobody has deleted it then.

@@ -59,8 +59,8 @@ impl SourceEntry {
 impl Hub {
     /// Takes over what a pass says of a source object's wish.
     pub fn note_source(&mut self, zone: &ZoneKey, state: WishState) {
-        let Some(reference) = kinds::source_of(&state.holder) else { return };
-        let place = (zone.clone(), state.name, state.rtype);
+        let Some(reference) = kinds::source_of(&state.intent.holder) else { return };
+        let place = (zone.clone(), state.name, state.intent.rtype);
         let Some(entry) = self.sources.entries.get_mut(&reference) else { return };
         // The wish may have changed while the pass was under way.
         if !entry.wishes.contains_key(&place) {

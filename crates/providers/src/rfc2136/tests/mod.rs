@@ -47,7 +47,9 @@ fn soa(serial: u32) -> Item {
 /// A zone of these records.
 fn mirror(serial: u32, records: &[&str]) -> Mirror {
     let mut mirror = Mirror::new(domain(), Soa::read(&domain(), &soa(serial)).unwrap());
-    records.iter().for_each(|record| mirror.insert(item(record)));
+    for record in records {
+        mirror.insert(item(record));
+    }
     mirror
 }
 

@@ -1,0 +1,126 @@
+//! What changes while a pass is under way, and what must not happen because of it.
+
+use std::time::Duration;
+
+use cloudflare_sim::{Action, Fault, Match, Plan, Scope};
+use control_plane::Options;
+use kube::api::DeleteParams;
+use serde_json::json;
+use tokio::time::sleep;
+
+use crate::support::{Lab, condition, objects, plane};
+
+/// Every write takes so long that something else can happen meanwhile.
+const SLOWLY: u64 = 1500;
+
+fn slow_writes() -> Vec<Fault> {
+    let writes = Match { scope: Scope::Writes, ..Match::default() };
+    vec![Fault::new(writes, Action::Latency(SLOWLY))]
+}
+
+/// Long enough for a pass to begin, and not to end.
+async fn until_a_write_is_on_its_way() {
+    sleep(Duration::from_millis(SLOWLY / 3)).await;
+}
+
+#[tokio::test]
+async fn a_record_that_goes_to_a_suspended_zone_stays_where_it_is() {
+    let lab = Lab::new("to-suspended").await;
+    let domain = format!("second.{}", lab.domain);
+    lab.sim.zone(&domain, Plan::Free);
+    lab.ready(&lab.zone_of(&domain).named("second").with("suspend", true)).await;
+    let www = lab.a("www.second", "192.0.2.1");
+    lab.ready(&www.clone().with("zoneRefs", json!([{"name": "zone"}]))).await;
+    assert_eq!(lab.contents(), ["www.second A 192.0.2.1"]);
+    lab.apply(&www.with("zoneRefs", json!([{"name": "second"}]))).await;
+    lab.wait("RecordSet", "www-second", "told", |object| condition(object, "Ready").reason == "Suspended")
+        .await;
+    lab.scan().await;
+    assert_eq!(lab.contents(), ["www.second A 192.0.2.1"], "it would be nowhere");
+    // It goes when it has arrived.
+    lab.apply(&lab.zone_of(&domain).named("second")).await;
+    lab.wait_contents(&[]).await;
+}
+
+#[tokio::test]
+async fn a_record_that_is_renamed_and_suspended_at_once_keeps_its_name() {
+    let lab = Lab::new("renamed-suspended").await;
+    lab.ready(&lab.a("www", "192.0.2.1")).await;
+    lab.apply(&lab.a("www", "192.0.2.1").with("name", lab.at("web")).with("suspend", true)).await;
+    lab.wait("RecordSet", "www", "told", |object| condition(object, "Ready").reason == "Suspended").await;
+    lab.scan().await;
+    lab.scan().await;
+    assert_eq!(lab.contents(), ["www A 192.0.2.1"]);
+}
+
+#[tokio::test]
+async fn a_zone_that_is_edited_during_a_pass_works_by_the_new_settings() {
+    let lab = Lab::new("edited-zone").await;
+    lab.wait_ready("DNSZone", "zone").await;
+    lab.sim.faults(slow_writes());
+    lab.apply(&lab.a("www", "192.0.2.1")).await;
+    until_a_write_is_on_its_way().await;
+    lab.apply(&lab.dns_zone().with("policy", "Observe")).await;
+    lab.wait_ready("RecordSet", "www").await;
+    lab.sim.faults(Vec::new());
+    lab.not_ready(&lab.a("new", "192.0.2.2"), "Observed").await;
+    assert_eq!(lab.contents(), ["www A 192.0.2.1"]);
+}
+
+#[tokio::test]
+async fn an_object_that_is_edited_during_a_pass_is_ready_when_the_edit_is_served() {
+    let lab = Lab::new("edited-record").await;
+    lab.wait_ready("DNSZone", "zone").await;
+    lab.sim.faults(slow_writes());
+    lab.apply(&lab.a("www", "192.0.2.1")).await;
+    until_a_write_is_on_its_way().await;
+    lab.ready(&lab.a("www", "192.0.2.2")).await;
+    assert_eq!(lab.contents(), ["www A 192.0.2.2"]);
+}
+
+#[tokio::test]
+async fn a_rename_that_was_held_and_is_taken_back_leaves_nothing_to_say() {
+    let lab = Lab::ready_to_run("taken-back").await;
+    let guard = json!({"maxDeletePercent": 0, "minRecords": 0});
+    lab.apply(&lab.dns_zone().with("guard", guard)).await;
+    lab.run();
+    lab.ready(&lab.a("www", "192.0.2.1")).await;
+    let message = lab.not_ready(&lab.a("www", "192.0.2.1").with("name", lab.at("web")), "Held").await;
+    assert!(message.contains("asked for before"), "{message}");
+    lab.ready(&lab.a("www", "192.0.2.1")).await;
+    assert!(lab.contents().contains(&"www A 192.0.2.1".to_owned()));
+}
+
+/// Law 5: whoever uninstalls the definitions deletes no record.
+#[tokio::test]
+async fn record_sets_that_go_with_their_definition_leave_their_records() {
+    let own = plane::own(Options::default()).await;
+    let lab = Lab::bare_on(&own, "undefined").await;
+    lab.put_secret("cloudflare", &[("apiToken", &lab.token)]).await;
+    lab.apply(&lab.provider()).await;
+    lab.apply(&lab.dns_zone()).await;
+    lab.run();
+    lab.ready(&lab.a("www", "192.0.2.1")).await;
+    lab.ready(&lab.a("api", "192.0.2.1")).await;
+    let api = objects::api(lab.home.client(), "CustomResourceDefinition", "");
+    let name = "recordsets.zonekeeper.dev";
+    api.delete(name, &DeleteParams::default()).await.expect("the API server deletes");
+    lab.wait_gone("CustomResourceDefinition", name).await;
+    lab.scan().await;
+    assert_eq!(lab.contents(), ["api A 192.0.2.1", "www A 192.0.2.1"]);
+}
+
+#[tokio::test]
+async fn two_releases_do_not_write_one_status_in_turn() {
+    let (one, _other) = (Lab::new("storm-one").await, Lab::new("storm-two").await);
+    one.ready(&one.a("www", "192.0.2.1")).await;
+    one.not_ready(&one.a("www", "192.0.2.1").with("name", "www.nobody.test"), "NoMatchingZone").await;
+    let version = async || {
+        one.get("RecordSet", "www").await.expect("it is there")["metadata"]["resourceVersion"].clone()
+    };
+    // Nothing to wait for: what must not happen would happen within this time.
+    sleep(Duration::from_secs(1)).await;
+    let before = version().await;
+    sleep(Duration::from_secs(2)).await;
+    assert_eq!(version().await, before);
+}
