@@ -2,25 +2,29 @@
 
 use std::time::Duration;
 
-use cloudflare_sim::{Action, Fault, Match, Plan, Scope};
-use control_plane::Options;
+use cloudflare_sim::{Fault, Plan, When};
+use control_plane::{Options, eventually};
 use kube::api::DeleteParams;
 use serde_json::json;
 use tokio::time::sleep;
+use zonekeeper_tests::{
+    dns,
+    manifest::{self, Manifest, builtin},
+};
 
-use crate::support::{Lab, condition, objects, plane};
+use crate::support::{Lab, condition, lab::DEADLINE, objects, plane};
 
-/// Every write takes so long that something else can happen meanwhile.
-const SLOWLY: u64 = 1500;
-
-fn slow_writes() -> Vec<Fault> {
-    let writes = Match { scope: Scope::Writes, ..Match::default() };
-    vec![Fault::new(writes, Action::Latency(SLOWLY))]
+/// Applies an object, and comes back when the write for it is on its way and goes no further.
+async fn apply_and_hold(lab: &Lab<'_>, manifest: &Manifest) {
+    lab.sim.faults(vec![Fault::hold_from_write(1, When::Before)]);
+    lab.apply(manifest).await;
+    eventually("a write", DEADLINE, async || if lab.sim.held() > 0 { Ok(()) } else { Err(()) }).await;
+    lab.sim.faults(Vec::new());
 }
 
-/// Long enough for a pass to begin, and not to end.
-async fn until_a_write_is_on_its_way() {
-    sleep(Duration::from_millis(SLOWLY / 3)).await;
+/// Long enough for a watch to tell; where it takes longer, a test has less to say and none fails.
+async fn until_seen() {
+    sleep(Duration::from_secs(1)).await;
 }
 
 #[tokio::test]
@@ -57,12 +61,12 @@ async fn a_record_that_is_renamed_and_suspended_at_once_keeps_its_name() {
 async fn a_zone_that_is_edited_during_a_pass_works_by_the_new_settings() {
     let lab = Lab::new("edited-zone").await;
     lab.wait_ready("DNSZone", "zone").await;
-    lab.sim.faults(slow_writes());
-    lab.apply(&lab.a("www", "192.0.2.1")).await;
-    until_a_write_is_on_its_way().await;
+    apply_and_hold(&lab, &lab.a("www", "192.0.2.1")).await;
     lab.apply(&lab.dns_zone().with("policy", "Observe")).await;
+    until_seen().await;
+    lab.sim.release();
     lab.wait_ready("RecordSet", "www").await;
-    lab.sim.faults(Vec::new());
+    lab.wait_ready("DNSZone", "zone").await;
     lab.not_ready(&lab.a("new", "192.0.2.2"), "Observed").await;
     assert_eq!(lab.contents(), ["www A 192.0.2.1"]);
 }
@@ -71,10 +75,11 @@ async fn a_zone_that_is_edited_during_a_pass_works_by_the_new_settings() {
 async fn an_object_that_is_edited_during_a_pass_is_ready_when_the_edit_is_served() {
     let lab = Lab::new("edited-record").await;
     lab.wait_ready("DNSZone", "zone").await;
-    lab.sim.faults(slow_writes());
-    lab.apply(&lab.a("www", "192.0.2.1")).await;
-    until_a_write_is_on_its_way().await;
-    lab.ready(&lab.a("www", "192.0.2.2")).await;
+    apply_and_hold(&lab, &lab.a("www", "192.0.2.1")).await;
+    lab.apply(&lab.a("www", "192.0.2.2")).await;
+    until_seen().await;
+    lab.sim.release();
+    lab.wait_ready("RecordSet", "www").await;
     assert_eq!(lab.contents(), ["www A 192.0.2.2"]);
 }
 
@@ -123,4 +128,45 @@ async fn two_releases_do_not_write_one_status_in_turn() {
     let before = version().await;
     sleep(Duration::from_secs(2)).await;
     assert_eq!(version().await, before);
+}
+
+/// Its status does not say yet where it is, and its finalizer is not ours to remove.
+#[tokio::test]
+async fn what_another_release_may_have_written_is_not_let_go() {
+    let (one, other) = (Lab::ready_to_run("lets-go").await, Lab::new("leaves-alone").await);
+    let mut www = one.a("www", "192.0.2.1");
+    www.0["metadata"]["finalizers"] = json!(["zonekeeper.dev/record"]);
+    one.apply(&www).await;
+    one.delete("RecordSet", "www").await;
+    // A new object is a barrier: when it is Ready, the other release has seen what came before it.
+    other.ready(&other.a("barrier", "192.0.2.9")).await;
+    sleep(Duration::from_secs(1)).await;
+    assert!(one.get("RecordSet", "www").await.is_some());
+    one.run();
+    one.wait_gone("RecordSet", "www").await;
+}
+
+/// The younger of two DNSZones of one domain serves nothing, and takes nothing with it.
+#[tokio::test]
+async fn a_duplicate_that_goes_leaves_the_zone_that_we_serve() {
+    let own = plane::own(Options::default()).await;
+    let lab = Lab::bare_on(&own, "served").await;
+    let port = dns_servers::free_port().expect("a free port");
+    lab.run_plainly(&["--namespace", lab.home.name()]);
+    let listen = json!({"listen": format!("127.0.0.1:{port}")});
+    lab.ready(&builtin().with("builtin", listen).with("allowedNamespaces", json!({"from": "All"}))).await;
+    let zone = |name: &str| manifest::zone(&lab.domain).named(name);
+    lab.ready(&zone("first")).await;
+    lab.ready(&lab.a("www", "192.0.2.1")).await;
+    // Times have whole seconds: this one is younger.
+    sleep(Duration::from_millis(1100)).await;
+    lab.not_ready(&zone("second"), "DuplicateZone").await;
+    lab.delete("DNSZone", "second").await;
+    lab.wait_gone("DNSZone", "second").await;
+    for _ in 0..10 {
+        assert_eq!(dns::answers(port, &lab.at("www"), "A"), ["192.0.2.1"]);
+        sleep(Duration::from_millis(50)).await;
+    }
+    lab.scan_of("first").await;
+    lab.wait_ready("DNSZone", "first").await;
 }

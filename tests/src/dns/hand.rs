@@ -22,8 +22,13 @@ pub fn by_hand(server: &DnsServer, zone: &str, lines: &str) {
 
 /// What the server answers, sorted, as `dig +short` shows it.
 pub fn served(server: &DnsServer, name: &str, rtype: &str) -> Vec<String> {
+    answers(server.port(), name, rtype)
+}
+
+/// The same of whoever listens on a port.
+pub fn answers(port: u16, name: &str, rtype: &str) -> Vec<String> {
     let output = Command::new("dig")
-        .args(["@127.0.0.1", "-p", &server.port().to_string(), "+short", "+tcp", name, rtype])
+        .args(["@127.0.0.1", "-p", &port.to_string(), "+short", "+tcp", name, rtype])
         .output()
         .expect("dig is installed");
     let answer = String::from_utf8(output.stdout).expect("dig prints ASCII");

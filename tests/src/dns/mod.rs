@@ -4,6 +4,6 @@ mod hand;
 mod relay;
 mod watch;
 
-pub use hand::{by_hand, serial, served};
+pub use hand::{answers, by_hand, serial, served};
 pub use relay::{Fault, Kind, Relay};
 pub use watch::{Answers, Watch};

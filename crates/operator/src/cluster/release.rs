@@ -10,7 +10,7 @@ use crate::cluster::{
     Key,
     conditions::Verdict,
     hub::Hub,
-    records::RecordEntry,
+    records::{Placement, RecordEntry},
     status,
     write::Writing,
     zone_entry::{Lent, ZoneEntry},
@@ -42,10 +42,15 @@ impl Hub {
         }
     }
 
-    /// An object that is in zones of another release only is for that one to let go.
+    /// An object that is, or would be, in zones of another release only is for that one to let go: its status may
+    /// not say yet what was written for it.
     pub fn leave_release_to_others(&mut self, key: &Key) {
         let Some(entry) = self.records.get(key) else { return };
-        let zones = zones_of(entry);
+        let mut zones = zones_of(entry);
+        if entry.unreadable.is_none() {
+            let Placement { placed, elsewhere, .. } = self.placement_of(&entry.object);
+            zones.extend(placed.keys().chain(elsewhere.keys()).cloned());
+        }
         let mut known = zones.iter().filter_map(|zone| self.zones.get(zone)).peekable();
         let is_others = known.peek().is_some() && known.all(|zone| !zone.is_ours);
         if let Some(entry) = self.records.get_mut(key) {

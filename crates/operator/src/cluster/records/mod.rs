@@ -73,11 +73,11 @@ pub struct PlaceState {
 
 /// What an object asks for, and who takes it.
 #[derive(Default)]
-struct Placement {
+pub struct Placement {
     /// Zones of this release that take it, and under which name.
-    placed: SmallMap<ZoneKey, Name>,
+    pub placed: SmallMap<ZoneKey, Name>,
     /// Zones of other releases that do.
-    elsewhere: SmallSet<ZoneKey>,
+    pub elsewhere: SmallSet<ZoneKey>,
     intent: Option<Arc<Intent>>,
     refused: Option<Verdict>,
 }
@@ -312,7 +312,7 @@ impl Hub {
     }
 
     /// What an object asks for, and which zones take it.
-    fn placement_of(&self, object: &RecordSet) -> Placement {
+    pub fn placement_of(&self, object: &RecordSet) -> Placement {
         let namespace = object.namespace().unwrap_or_default();
         let none = Arc::new(Labels::new());
         let labels = self.namespaces.get(&namespace).map_or(&none, |namespace| &namespace.labels);

@@ -62,11 +62,11 @@ impl Hub {
         let Some(reference) = kinds::source_of(&state.intent.holder) else { return };
         let place = (zone.clone(), state.name, state.intent.rtype);
         let Some(entry) = self.sources.entries.get_mut(&reference) else { return };
-        // The wish may have changed while the pass was under way.
-        if !entry.wishes.contains_key(&place) {
+        entry.has_written |= state.has_written;
+        // What became of an older wish says nothing of this one, for which another pass comes.
+        if entry.wishes.get(&place) != Some(&state.intent) {
             return;
         }
-        entry.has_written |= state.has_written;
         let left = if state.verdict.is_ready() { std::mem::take(&mut entry.left) } else { BTreeSet::new() };
         entry.states.insert(place, state.verdict);
         for (zone, name, _) in left {
