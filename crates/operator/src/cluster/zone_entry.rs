@@ -205,6 +205,7 @@ impl ZoneEntry {
     /// Forgets what was read and found; a pass that is under way does not count any more, and what waits for it ends.
     pub fn begin_anew(&mut self) {
         (self.worker, self.attempt, self.pass) = (Lent::None, 0, 0);
+        (self.is_opening, self.wants_opening) = (false, false);
         (self.survey, self.has_held, self.dirty) = (None, false, Dirty::Everything);
         self.entering.clear();
     }

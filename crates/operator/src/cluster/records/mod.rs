@@ -156,6 +156,10 @@ impl Hub {
     /// A RecordSet was seen, or came back from our own write.
     pub fn see_record(&mut self, mut object: RecordSet) {
         let key = (object.namespace().unwrap_or_default(), object.name_any());
+        if object.metadata.deletion_timestamp.is_none() {
+            // Their definition is there, or there again; whoever is deleted finds out anew.
+            self.record_sets_are_going = false;
+        }
         let status = object.status.take();
         let conditions = status.as_ref().map_or(&[][..], |status| &status.conditions);
         let mut desk = Desk::new(status.as_ref(), conditions);

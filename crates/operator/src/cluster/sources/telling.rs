@@ -67,7 +67,8 @@ impl Hub {
         if entry.wishes.get(&place) != Some(&state.intent) {
             return;
         }
-        let left = if state.verdict.is_ready() { std::mem::take(&mut entry.left) } else { BTreeSet::new() };
+        let left =
+            if state.verdict.is_in_place() { std::mem::take(&mut entry.left) } else { BTreeSet::new() };
         entry.states.insert(place, state.verdict);
         for (zone, name, _) in left {
             self.look_again(&zone, name);
