@@ -16,7 +16,7 @@ use crate::{
         hub::{Alarm, Hub},
         secrets::{self, SecretState},
         status,
-        write::{Desk, Writing, is_newer},
+        write::{Desk, is_newer},
         zones::REWRITE,
     },
     declare,
@@ -292,7 +292,7 @@ impl Hub {
     /// Our own write of a source is over.
     pub fn address_source_written(&mut self, key: &Key, written: Option<AddressSource>) {
         let Some(entry) = self.address_sources.get_mut(key) else { return };
-        entry.desk.writing = Writing::Idle;
+        entry.desk.end();
         match written {
             Some(object) => {
                 // With our write may come an edit that its watch has not told yet.

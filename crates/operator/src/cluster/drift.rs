@@ -2,25 +2,8 @@
 
 use zonekeeper_kernel::{
     name::Name,
-    plan::{Cause, Change, SetState},
-    rdata::RecordType,
+    plan::{Change, SetState},
 };
-
-use crate::{cluster::job::Drifted, zone::Pass};
-
-/// What was changed from outside in one set: only reported, or undone in this pass.
-pub fn of(pass: &Pass, name: &Name, rtype: RecordType, domain: &Name) -> Option<Drifted> {
-    let is_it = |change: &&Change| {
-        change.name == *name
-            && change.rtype == rtype
-            && change.cause == Cause::Drift
-            && !change.edits.is_empty()
-    };
-    let reported =
-        pass.plan.drift.iter().find(is_it).map(|change| Drifted::Reported(message(change, domain)));
-    reported
-        .or_else(|| pass.applied.iter().find(is_it).map(|change| Drifted::Reverted(message(change, domain))))
-}
 
 /// Names the field, the live and the desired value.
 pub fn message(change: &Change, domain: &Name) -> String {

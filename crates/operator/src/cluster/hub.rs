@@ -35,7 +35,7 @@ use crate::{
         secrets::Secrets,
         sources::Sources,
         watch::{self, Kind, Object, Sight},
-        write::{Desk, Writable, Writer, Writing, reference_of},
+        write::{Desk, Writable, Writer, reference_of},
         zone_entry::{Lent, ZoneEntry},
     },
 };
@@ -204,10 +204,8 @@ impl Hub {
 
     /// Whether a pass is under way, or a status that belongs to one.
     fn is_busy(&self) -> bool {
-        let is_away =
-            |zone: &ZoneEntry| matches!(zone.worker, Lent::Away) || zone.desk.writing != Writing::Idle;
-        self.zones.values().any(is_away)
-            || self.records.values().any(|entry| entry.desk.writing != Writing::Idle)
+        let is_away = |zone: &ZoneEntry| matches!(zone.worker, Lent::Away) || zone.desk.is_busy();
+        self.zones.values().any(is_away) || self.records.values().any(|entry| entry.desk.is_busy())
     }
 
     fn take(&mut self, message: Message) {
@@ -238,7 +236,8 @@ impl Hub {
         match alarm {
             Alarm::Zone(zone) => drop(self.wake.insert(zone)),
             Alarm::Scan(zone) => self.scan_zone(&zone),
-            Alarm::Count(zone) | Alarm::Again(zone) => self.count_zone(&zone),
+            Alarm::Count(zone) => self.count_zone(&zone),
+            Alarm::Again(zone) => self.look_at_all(&zone),
             Alarm::Open(zone) => self.open_zone(&zone),
             Alarm::Report(zone) => {
                 self.report_zone(&zone);

@@ -25,6 +25,7 @@ use crate::{
         Key,
         conditions::Verdict,
         drift,
+        fates::Fates,
         ledger::StatusLedger,
         plan_status::{self, Outstanding},
         witness::Witness,
@@ -197,20 +198,17 @@ impl Job {
     }
 
     /// Which of those that wish something no more hold it still.
-    fn left(&self, worker: &ZoneWorker, pass: &Pass) -> Vec<Left> {
+    fn left(&self, worker: &ZoneWorker, fates: &Fates<'_>) -> Vec<Left> {
+        let wished: BTreeSet<_> =
+            self.wishes.iter().map(|(name, intent)| (name, &intent.holder, intent.rtype)).collect();
         let left = self.departing.iter().map(|(name, object)| {
             let holder = Holder::new("recordset", &object.0, &object.1);
-            let wishes_it = |rtype: RecordType| {
-                self.wishes.iter().any(|(wished, intent)| {
-                    wished == name && intent.holder == holder && intent.rtype == rtype
-                })
-            };
+            let wishes_it = |rtype: RecordType| wished.contains(&(name, &holder, rtype));
             let held = worker.held_at(name);
             let is_left =
                 held.iter().any(|(record, named)| named.names(&holder) && !wishes_it(record.rdata.rtype()));
             let why = is_left.then(|| {
-                let is_it = |change: &Change| change.name == *name;
-                plan_status::unfinished(pass, &is_it).unwrap_or_else(|| {
+                fates.unfinished(name, |_| true).unwrap_or_else(|| {
                     Verdict::new(Reason::Pending, "it is not known yet whether the old record may go")
                 })
             });
@@ -228,6 +226,7 @@ impl Job {
     ) -> ZonePass {
         let domain = &self.zone.domain;
         let outstanding = plan_status::outstanding(&pass, domain);
+        let fates = Fates::of(&pass);
         let mut states = Vec::new();
         let mut refused: BTreeMap<(&Holder, Option<&Name>), &Rejection> = BTreeMap::new();
         for rejection in rejections.iter().chain(&pass.plan.rejections) {
@@ -248,14 +247,13 @@ impl Job {
                     })
                     .map(|_| refused.get(&(first, Some(name))))?
             });
-            let written = pass.applied.iter().filter(|change| concerns(change, name, intent));
-            let drift = drift::of(&pass, name, intent.rtype, domain);
+            let drift = fates.drift(name, intent.rtype, domain);
             let verdict = match (rejection, set) {
                 (Some(rejection), _) => Verdict::new(reason(rejection), rejection.message.clone()),
                 (None, Some(set)) if set.values == Values::Unknown => {
                     Verdict::new(Reason::TargetsUnknown, "its values are not known; the live record stays")
                 }
-                (None, _) => plan_status::verdict(&pass, name, intent, domain, &drift),
+                (None, _) => fates.verdict(name, intent, domain, &drift),
             };
             states.push(WishState {
                 intent: intent.clone(),
@@ -263,10 +261,10 @@ impl Job {
                 verdict,
                 records: records(worker, name, intent, set),
                 drift,
-                has_written: written.count() > 0,
+                has_written: fates.has_written(name, intent),
             });
         }
-        let left = self.left(worker, &pass);
+        let left = self.left(worker, &fates);
         let survey = self.names.is_none().then(|| Survey {
             counts: pass.plan.counts,
             orphans: std::mem::take(&mut pass.plan.orphans),

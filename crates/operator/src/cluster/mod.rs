@@ -10,6 +10,7 @@ mod conditions;
 mod credentials;
 mod drift;
 mod events;
+mod fates;
 mod hub;
 mod job;
 mod lease;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
-const LONGEST_PAUSE: Duration = Duration::from_secs(2);
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 /// How fast a pause grows while changes come faster than they are served.
 const GROWTH: u32 = 4;
 /// Where nothing has come for this part of a pause, the burst is over, and with it the pause.

@@ -31,6 +31,8 @@ use crate::{
 
 /// When a burst is over, the whole zone is counted.
 const CALM: Duration = Duration::from_millis(500);
+/// And once in so long where a burst goes on.
+const LONGEST_UNCOUNTED: Duration = Duration::from_secs(20);
 
 // === impl Hub ===
 
@@ -293,6 +295,7 @@ impl Hub {
                 entry.settle_reading(&survey);
             }
             entry.survey = Some(survey);
+            entry.counted = now;
             entry.handled.clone_from(&entry.requested);
         } else if pass.has_held || was_held {
             entry.dirty = Dirty::Everything;
@@ -380,8 +383,19 @@ impl Hub {
         self.wake.insert(key.clone());
     }
 
-    /// Looks at the whole zone as it is known.
+    /// Counts a zone, unless it is about to be looked at for what came meanwhile; then it is counted after that, or
+    /// when that has gone on for long.
     pub fn count_zone(&mut self, key: &ZoneKey) {
+        let Some(entry) = self.zones.get(key) else { return };
+        let is_changing = matches!(entry.worker, Lent::Away) || !entry.dirty.is_clean();
+        match is_changing && entry.counted.elapsed() < LONGEST_UNCOUNTED {
+            true => self.agenda.at(Instant::now() + CALM, Alarm::Count(key.clone())),
+            false => self.look_at_all(key),
+        }
+    }
+
+    /// Looks at the whole zone as it is known.
+    pub fn look_at_all(&mut self, key: &ZoneKey) {
         if let Some(entry) = self.zones.get_mut(key) {
             entry.dirty = Dirty::Everything;
             self.wake.insert(key.clone());

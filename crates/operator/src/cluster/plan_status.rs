@@ -1,13 +1,9 @@
-//! What is left to do in a zone, for its status and for the objects that it concerns.
+//! What is left to do in a zone, for its status.
 
-use zonekeeper_api::{PlanStatus, PlannedChange, Reason, wellknown::APPROVE_PLAN};
-use zonekeeper_kernel::{name::Name, plan::Change, resolve::Intent};
+use zonekeeper_api::{PlanStatus, PlannedChange, wellknown::APPROVE_PLAN};
+use zonekeeper_kernel::name::Name;
 
 use crate::{
-    cluster::{
-        conditions::Verdict,
-        job::{Drifted, concerns},
-    },
     report::{Tally, change_json, shown},
     zone::Pass,
 };
@@ -64,42 +60,7 @@ pub fn outstanding(pass: &Pass, domain: &Name) -> Outstanding {
     }
 }
 
-/// What became of a wish that was not refused.
-pub fn verdict(pass: &Pass, name: &Name, intent: &Intent, domain: &Name, drift: &Option<Drifted>) -> Verdict {
-    let is_it = |change: &Change| concerns(change, name, intent);
-    let what = || format!("{} {} of {domain}", name.relative_to(domain), intent.rtype);
-    if let Some(unfinished) = unfinished(pass, &is_it) {
-        return unfinished;
-    }
-    if let Some(Drifted::Reported(message)) = drift {
-        return Verdict::new(Reason::DriftDetected, message.clone());
-    }
-    Verdict::new(Reason::Programmed, format!("{} is in the zone", what()))
-}
-
-/// Why a change that concerns somebody was not carried out, where that is so.
-pub fn unfinished(pass: &Pass, is_it: &dyn Fn(&Change) -> bool) -> Option<Verdict> {
-    if let Some(failure) = pass.failed.iter().find(|failure| is_it(&failure.change)) {
-        let reason = failure.error.reason().parse().unwrap_or(Reason::ProviderRejected);
-        return Some(Verdict::new(reason, failure.error.to_string()));
-    }
-    if let Some(held) = pass.verdict.held.iter().find(|held| is_it(&held.change)) {
-        let message = format!("{}; {}", held.why, how_to_approve(&pass.verdict.hash));
-        return Some(Verdict::new(Reason::Held, message));
-    }
-    if pass.verdict.observed.iter().any(is_it) {
-        return Some(Verdict::new(Reason::Observed, "the zone's policy is Observe: nothing is written"));
-    }
-    if pass.plan.withheld.iter().any(is_it) {
-        let message = "the zone's policy leaves this change undone; see spec.policy of the DNSZone";
-        return Some(Verdict::new(Reason::Observed, message));
-    }
-    if pass.verdict.cleared.changes().iter().any(is_it) {
-        return Some(Verdict::new(Reason::Pending, "not done yet; it is tried again"));
-    }
-    None
-}
-
-fn how_to_approve(hash: &str) -> String {
+/// How a person releases what is held.
+pub fn how_to_approve(hash: &str) -> String {
     format!("look at status.plan of the DNSZone, then annotate it with {APPROVE_PLAN}={hash}")
 }

@@ -15,7 +15,7 @@ use crate::{
         hub::{Alarm, Hub},
         secrets::SecretState,
         status,
-        write::{Desk, Writing, is_newer},
+        write::{Desk, is_newer},
     },
     declare::{self, ProviderSettings},
 };
@@ -220,7 +220,7 @@ impl Hub {
     /// Our own write of a provider is over.
     pub fn provider_written(&mut self, name: &str, written: Option<DNSProvider>) {
         let Some(entry) = self.providers.get_mut(name) else { return };
-        entry.desk.writing = Writing::Idle;
+        entry.desk.end();
         match written {
             Some(object) => {
                 // With our write may come an edit that its watch has not told yet.
@@ -243,11 +243,11 @@ impl Hub {
         let is_released = status::is_released(&*entry.object);
         let is_to_go = is_leaving && entry.has_finalizer() && (!is_used || is_released);
         let is_to_stay = !is_leaving && !entry.has_finalizer() && is_used;
-        if !(is_to_go || is_to_stay) || entry.desk.writing != Writing::Idle {
-            // A write that is under way comes back here.
+        // A write that is under way comes back here.
+        if !(is_to_go || is_to_stay) || entry.desk.is_busy() {
             return;
         }
-        entry.desk.writing = Writing::Busy;
+        entry.desk.begin();
         match is_to_go {
             true => self.writer.remove_finalizer(&*entry.object, PROVIDER_FINALIZER),
             false => self.writer.add_finalizer(&*entry.object, PROVIDER_FINALIZER),

@@ -12,7 +12,6 @@ use crate::cluster::{
     hub::Hub,
     records::{Placement, RecordEntry},
     status,
-    write::Writing,
     zone_entry::{Lent, ZoneEntry},
 };
 
@@ -60,14 +59,12 @@ impl Hub {
 
     fn let_go(&mut self, key: &Key, orphaned: Option<String>) {
         let Some(entry) = self.records.get_mut(key) else { return };
-        if entry.desk.writing != Writing::Idle {
-            entry.desk.writing = Writing::Again;
+        if !entry.desk.begin() {
             return;
         }
         if let Some(why) = orphaned {
             self.teller.say(entry.object.object_ref(&()), Reason::Orphaned, &why, false);
         }
-        entry.desk.writing = Writing::Busy;
         self.writer.remove_finalizer(&*entry.object, RECORD_FINALIZER);
     }
 

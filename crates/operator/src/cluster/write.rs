@@ -52,7 +52,7 @@ pub struct Writer {
 
 /// Whether a write of an object is under way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Writing {
+enum Writing {
     #[default]
     Idle,
     /// Its answer is awaited.
@@ -64,7 +64,9 @@ pub enum Writing {
 /// What was told of an object, what its status says, and what is being written of it.
 #[derive(Debug, Default)]
 pub struct Desk {
-    pub writing: Writing,
+    writing: Writing,
+    /// Stands for the status that is being written, if one is.
+    on_its_way: Option<u64>,
     pub told: Option<Verdict>,
     /// Since when its conditions are as they are.
     pub since: Transitions,
@@ -149,6 +151,24 @@ impl Desk {
         self.fingerprint = status.map(fingerprint).unwrap_or_default();
     }
 
+    /// Whether a write is under way.
+    pub fn is_busy(&self) -> bool {
+        self.writing != Writing::Idle
+    }
+
+    /// Begins a write, if none is under way; otherwise there is more to do when that is over.
+    pub fn begin(&mut self) -> bool {
+        let was_idle = self.writing == Writing::Idle;
+        self.writing = if was_idle { Writing::Busy } else { Writing::Again };
+        was_idle
+    }
+
+    /// The write is over; says whether there is more to do.
+    pub fn end(&mut self) -> bool {
+        self.on_its_way = None;
+        std::mem::take(&mut self.writing) == Writing::Again
+    }
+
     /// Tells and writes what is new of an object; says whether a write is needed and was begun, or must wait.
     pub fn report<K: Writable, S: Serialize>(
         &mut self,
@@ -164,15 +184,13 @@ impl Desk {
             }
             self.told = Some(verdict);
         }
-        if self.fingerprint == fingerprint(status) {
+        let new = fingerprint(status);
+        if self.fingerprint == new {
             return false;
         }
-        match self.writing {
-            Writing::Idle => {
-                self.writing = Writing::Busy;
-                writer.status(object, status);
-            }
-            Writing::Busy | Writing::Again => self.writing = Writing::Again,
+        if self.on_its_way != Some(new) && self.begin() {
+            self.on_its_way = Some(new);
+            writer.status(object, status);
         }
         true
     }
@@ -322,5 +340,45 @@ pub fn is_newer(new: &impl ResourceExt, known: &impl ResourceExt) -> bool {
     match (version(new.resource_version()), version(known.resource_version())) {
         (Some(new), Some(known)) => new > known,
         _ => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use kube::Config;
+    use tokio::sync::mpsc::unbounded_channel;
+    use zonekeeper_api::Reason;
+
+    use super::*;
+
+    /// Nobody listens there; what is asked is not answered in time to matter.
+    fn client() -> Client {
+        Client::try_from(Config::new("http://127.0.0.1:9".parse().unwrap())).unwrap()
+    }
+
+    #[tokio::test]
+    async fn what_is_being_written_is_not_written_again() {
+        let (hub, _answers) = unbounded_channel();
+        let (writer, teller) = (Writer::new(client(), hub), Teller::new(client(), "test".into()));
+        let object = RecordSet::new("www", Default::default());
+        let mut desk = Desk::default();
+        let report = |desk: &mut Desk, message: &str| {
+            let verdict = Verdict::new(Reason::Programmed, message);
+            desk.report((&writer, &teller), &object, verdict, &json!({ "message": message }))
+        };
+
+        assert!(report(&mut desk, "one") && desk.is_busy());
+        // A look at the whole zone finds the same.
+        assert!(report(&mut desk, "one"));
+        assert!(!desk.end(), "there is nothing more to do");
+
+        assert!(report(&mut desk, "two"));
+        assert!(report(&mut desk, "three"));
+        assert!(desk.end(), "the second status is still to be written");
+
+        // A finalizer says nothing of the status.
+        assert!(desk.begin());
+        assert!(report(&mut desk, "three"));
+        assert!(desk.end(), "the status is still to be written");
     }
 }

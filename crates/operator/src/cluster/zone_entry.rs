@@ -71,6 +71,8 @@ pub struct ZoneEntry {
     pub has_held: bool,
     /// What the last look at the whole zone showed.
     pub survey: Option<Survey>,
+    /// When that was.
+    pub counted: Instant,
     pub guard: GuardStatus,
     /// How often it is scanned where the request budget stretches the interval.
     pub effective_interval: Option<GoDuration>,
@@ -190,6 +192,7 @@ impl ZoneEntry {
             failures: 0,
             has_held: false,
             survey: None,
+            counted: Instant::now(),
             entering: Vec::new(),
         }
     }

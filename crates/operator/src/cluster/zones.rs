@@ -22,7 +22,7 @@ use crate::{
         ledger::Entry,
         records::RecordEntry,
         status,
-        write::{Writing, is_newer},
+        write::is_newer,
         zone_entry::{Wisher, ZoneEntry},
     },
     declare::{self, zone_key},
@@ -286,7 +286,7 @@ impl Hub {
     /// Our own write of a zone is over.
     pub fn zone_written(&mut self, key: &ZoneKey, written: Option<DNSZone>) {
         let Some(entry) = self.zones.get_mut(key) else { return };
-        let again = std::mem::take(&mut entry.desk.writing) == Writing::Again;
+        let again = entry.desk.end();
         match written {
             Some(object) => {
                 // With our write may come an edit that its watch has not told yet.
@@ -341,11 +341,11 @@ impl Hub {
         let is_needed = entry.is_needed() || is_reading;
         let is_to_go = entry.is_leaving() && entry.has_finalizer() && (!is_needed || is_released);
         let is_to_stay = entry.lacks_finalizer();
-        if !(is_to_go || is_to_stay) || entry.desk.writing != Writing::Idle {
-            // A write that is under way comes back here.
+        // A write that is under way comes back here.
+        if !(is_to_go || is_to_stay) || entry.desk.is_busy() {
             return;
         }
-        entry.desk.writing = Writing::Busy;
+        entry.desk.begin();
         match is_to_go {
             true => self.writer.remove_finalizer(&*entry.object, ZONE_FINALIZER),
             false => self.writer.add_finalizer(&*entry.object, ZONE_FINALIZER),

@@ -27,7 +27,7 @@ use crate::cluster::{
     hub::Hub,
     job::{Drifted, reason},
     small_map::{SmallMap, SmallSet},
-    write::{Desk, Writing, is_newer},
+    write::{Desk, is_newer},
     zone_entry::Wisher,
 };
 
@@ -307,11 +307,8 @@ impl Hub {
 
     fn add_record_finalizer(&mut self, key: &Key) {
         let Some(entry) = self.records.get_mut(key) else { return };
-        if entry.desk.writing == Writing::Idle {
-            entry.desk.writing = Writing::Busy;
+        if entry.desk.begin() {
             self.writer.add_finalizer(&*entry.object, RECORD_FINALIZER);
-        } else {
-            entry.desk.writing = Writing::Again;
         }
     }
 

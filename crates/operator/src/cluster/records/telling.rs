@@ -14,7 +14,6 @@ use crate::cluster::{
     records::PlaceState,
     status,
     testimony::record_set_of,
-    write::Writing,
     zone_entry::Wisher,
 };
 
@@ -107,15 +106,23 @@ impl Hub {
     /// Our own write of a RecordSet is over.
     pub fn record_written(&mut self, key: &Key, written: Option<RecordSet>) {
         let Some(entry) = self.records.get_mut(key) else { return };
-        let again = std::mem::take(&mut entry.desk.writing) == Writing::Again;
+        let again = entry.desk.end();
         match written {
             Some(object) => self.see_record(object),
             None if entry.unreadable.is_some() => {}
             None => self.retry_record(key),
         }
         if again {
-            self.consider_record(key);
-            self.report_record(key);
+            self.finish_record(key);
         }
+    }
+
+    /// Goes on with what had to wait for a write: a finalizer that is to come or to go, or what there is to say.
+    fn finish_record(&mut self, key: &Key) {
+        let Some(entry) = self.records.get(key) else { return };
+        if entry.is_leaving() || !entry.has_finalizer() {
+            self.consider_record(key);
+        }
+        self.report_record(key);
     }
 }

@@ -282,7 +282,7 @@ impl Hub {
             self.tell_reading(&zone);
             self.release_zone(&zone);
             // What was deleted while nobody could see it is found by a look at all names.
-            self.count_zone(&zone);
+            self.look_at_all(&zone);
         }
     }
 
