@@ -47,8 +47,17 @@ async fn where_drift_is_only_reported_a_value_by_hand_is_kept() {
     assert_eq!(site.served("www", "A"), ["192.0.2.1", "192.0.2.66"]);
     // A wish of our own goes on beside it, and then the set is ours again as a whole.
     site.apply(&site.a("www", "192.0.2.2")).await;
-    site.wait("RecordSet", "www", "the new value", |_| site.served("www", "A").contains(&"192.0.2.2".into()))
-        .await;
+    site.wait_served("www", "A", &["192.0.2.2"]).await;
+}
+
+/// Case 28, without anybody asking for it.
+#[tokio::test]
+async fn what_was_changed_by_hand_is_undone_within_the_interval() {
+    let site = Site::scanning("interval").await;
+    site.ready(&site.a("www", "192.0.2.1")).await;
+    site.by_hand("update delete www.ZONE A\nupdate add www.ZONE 300 A 192.0.2.66");
+    site.wait_served("www", "A", &["192.0.2.1"]).await;
+    site.told("RecordSet", "www", "DriftReverted", "192.0.2.66").await;
 }
 
 #[tokio::test]

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use control_plane::eventually;
 use dns_servers::Key;
+use serde_json::json;
 use zonekeeper_tests::dns::Fault;
 
 use crate::{site::Site, support::lab::DEADLINE};
@@ -13,6 +14,11 @@ use crate::{site::Site, support::lab::DEADLINE};
 async fn a_wrong_key_is_named_and_the_right_one_heals_it() {
     let site = Site::ready_to_run("wrong-key").await;
     let right = site.server.key().clone();
+    site.by_hand("update add theirs.ZONE 300 A 192.0.2.66");
+    site.run();
+    site.ready(&site.a("kept", "192.0.2.1")).await;
+    site.kill().await;
+    let serial = site.serial();
     site.put_key(&Key { secret: "d3Jvbmctd3Jvbmctd3Jvbmc=".into(), ..right.clone() }).await;
     site.run();
     let provider = site.home.name().to_owned();
@@ -31,10 +37,40 @@ async fn a_wrong_key_is_named_and_the_right_one_heals_it() {
         crate::support::condition(object, "Ready").message.contains("does not know TSIG key nobody")
     })
     .await;
+    assert_eq!(site.serial(), serial, "nothing was written");
     site.put_key(&right).await;
     site.wait_ready("DNSProvider", &provider).await;
     site.wait_ready("RecordSet", "www").await;
     assert_eq!(site.served("www", "A"), ["192.0.2.1"]);
+    assert_eq!(site.served("kept", "A"), ["192.0.2.1"]);
+    assert_eq!(site.served("theirs", "A"), ["192.0.2.66"]);
+}
+
+/// Least privilege: one key reads and another one writes, and each is rotated by its own Secret.
+#[tokio::test]
+async fn transfers_may_have_a_key_of_their_own() {
+    let (writer, reader, next) = (Key::new("writer"), Key::new("reader"), Key::new("next-reader"));
+    let rules = |reader: &Key| {
+        let readers = format!("allow-transfer {{ key {}; }};", reader.name);
+        Some(format!("update-policy {{ grant writer zonesub ANY; }}; {readers}"))
+    };
+    let keys = vec![writer, reader.clone(), next.clone()];
+    let mut site = Site::with("two-keys", |setup| (setup.keys, setup.rules) = (keys, rules(&reader))).await;
+    let put_reader = async |key: &Key| {
+        let data = [("name", &*key.name), ("algorithm", &*key.algorithm), ("secret", &*key.secret)];
+        site.put_secret("reader", &data).await;
+    };
+    put_reader(&reader).await;
+    let reference = json!({"name": "reader", "namespace": site.home.name()});
+    site.apply(&site.provider().with("rfc2136.transferTsigSecretRef", reference)).await;
+    site.run();
+    site.ready(&site.a("www", "192.0.2.1")).await;
+    put_reader(&next).await;
+    site.server.reconfigure(|setup| setup.rules = rules(&next)).expect("named takes it");
+    site.by_hand("update delete www.ZONE A");
+    site.scan().await;
+    site.wait_served("www", "A", &["192.0.2.1"]).await;
+    site.wait_ready("RecordSet", "www").await;
 }
 
 /// Case 41: the Secret first, with the old key beside the new one; then the server; then the old key goes.

@@ -9,6 +9,7 @@ mod conflicts;
 mod crash;
 mod deletion;
 mod drift;
+mod examples;
 mod failover;
 mod keys;
 mod resolution;

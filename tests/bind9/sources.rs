@@ -25,6 +25,7 @@ async fn a_host_that_is_removed_takes_its_record_along() {
     site.wait_served("shop", "A", &["192.0.2.1"]).await;
     site.apply(&ingress(&site, "web", &["www"])).await;
     site.wait_served("shop", "A", &[]).await;
+    assert_eq!(site.served("a-shop", "TXT"), [""; 0], "nor its marker");
     assert_eq!(site.served("www", "A"), ["192.0.2.1"]);
 }
 

@@ -1,5 +1,8 @@
 //! A server in trouble: explained on the objects, and over when the server is well again.
 
+use serde_json::json;
+use zonekeeper_tests::dns::Fault;
+
 use crate::site::Site;
 
 /// Case 38.
@@ -30,6 +33,23 @@ async fn a_server_that_is_down_is_waited_for() {
     let message = site.not_ready(&site.a("www", "192.0.2.2"), "ProviderUnavailable").await;
     assert!(message.contains(&site.relay.address), "{message}");
     site.server.restart().expect("it starts again");
+    site.wait_ready("RecordSet", "www").await;
+    assert_eq!(site.served("www", "A"), ["192.0.2.2"]);
+}
+
+/// NOERROR is not success, and Ready is not said of what is not there.
+#[tokio::test]
+async fn what_the_server_ignores_is_told_on_the_object() {
+    let rules = "allow-update { 127.0.0.1; }; allow-transfer { 127.0.0.1; };";
+    let site = Site::with("ignored", |setup| setup.rules = Some(rules.into())).await;
+    // Only what is not signed can be emptied on its way.
+    site.apply(&site.provider().with("rfc2136", json!({"servers": [site.relay.address]}))).await;
+    site.run();
+    site.ready(&site.a("www", "192.0.2.1")).await;
+    site.scan().await;
+    site.relay.fault(0, Fault::Hollow);
+    let message = site.not_ready(&site.a("www", "192.0.2.2"), "ProviderRejected").await;
+    assert!(site.relay.heal() && message.contains("NOERROR"), "{message}");
     site.wait_ready("RecordSet", "www").await;
     assert_eq!(site.served("www", "A"), ["192.0.2.2"]);
 }
@@ -90,7 +110,7 @@ async fn a_server_that_transfers_nothing_is_explained_and_can_be_read_name_by_na
     // What is deleted while nobody watches is found by its object, which waits.
     site.kill().await;
     site.delete("RecordSet", "mx").await;
-    site.patch("RecordSet", "www", serde_json::json!({"spec": {"values": ["192.0.2.2"]}})).await;
+    site.patch("RecordSet", "www", json!({"spec": {"values": ["192.0.2.2"]}})).await;
     site.run();
     site.wait_gone("RecordSet", "mx").await;
     site.wait_served("www", "A", &["192.0.2.2"]).await;

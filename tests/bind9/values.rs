@@ -1,11 +1,14 @@
 //! Values: several objects in one set, every form that DNS has, and mistakes that change nothing.
 
+use std::{collections::BTreeSet, time::Instant};
+
 use control_plane::Options;
+use kube::{ResourceExt, api::ListParams};
 use serde_json::json;
 
 use crate::{
     site::Site,
-    support::{Manifest, plane},
+    support::{Manifest, objects, plane},
 };
 
 /// Cases 1 and 2.
@@ -76,19 +79,24 @@ async fn a_mistake_leaves_what_is_served_alone() {
     site.ready(&www("192.0.2.1")).await;
     let serial = site.serial();
     let many: Vec<String> = (0..=100).map(|i| format!("192.0.2.{i}")).collect();
-    let refused = [
+    let under_zone = |name: String| www("192.0.2.1").with("name", format!("{name}.{}", site.domain));
+    let (too_long, label) = ("w.".repeat(127), "w".repeat(64));
+    for (manifest, words) in [
         (www("192.0.2.256"), "values of type A are IPv4 addresses"),
-        (www("192.0.2.1").with("values", json!(many)), "100"),
-        (www("192.0.2.1").with("name", format!("{}.{}", "w.".repeat(120), site.domain)), "name"),
-    ];
-    for (manifest, word) in refused {
-        let message = match site.try_apply(&manifest).await {
-            Err(error) => error.to_string(),
-            Ok(_) => site.wait_reason("RecordSet", "www", "InvalidValue").await,
-        };
-        assert!(message.contains(word), "{message}");
-        assert_eq!(site.served("www", "A"), ["192.0.2.1"]);
+        (www("192.0.2.1").with("values", json!(many)), "must have at most 100 items"),
+        (under_zone(too_long + "w"), "may not be more than 255"),
+    ] {
+        let message = site.refused(&manifest).await;
+        assert!(message.contains(words), "{message}");
     }
+    // What passes admission changes nothing either: a label too long, and a name that is by a little.
+    let little = "w.".repeat(127)[..252 - site.domain.len()].to_owned() + "w";
+    for (name, words) in [(label, "63"), (little, "253")] {
+        let message = site.not_ready(&under_zone(name), "InvalidValue").await;
+        assert!(message.contains(words), "{message}");
+        site.ready(&www("192.0.2.1")).await;
+    }
+    assert_eq!(site.served("www", "A"), ["192.0.2.1"]);
     let mx: Manifest = site.records("mx", "MX", &["10 mail.example.net"]);
     site.ready(&mx).await;
     let message = site.not_ready(&mx.with("values", json!(["high mail.example.net"])), "InvalidValue").await;
@@ -96,6 +104,21 @@ async fn a_mistake_leaves_what_is_served_alone() {
     site.scan().await;
     assert_eq!(site.served("mx", "MX"), ["10 mail.example.net."]);
     assert_eq!(site.serial(), serial + 1, "one record more, and nothing else");
+}
+
+/// Case 14, where only all objects of a set together are too many: BIND takes 100 of them.
+#[tokio::test]
+async fn values_of_several_objects_that_are_too_many_are_explained() {
+    let site = Site::new("too-many").await;
+    let values =
+        |range: std::ops::Range<u8>| json!(range.map(|i| format!("192.0.2.{i}")).collect::<Vec<_>>());
+    site.ready(&site.a("many", "192.0.2.0").with("values", values(0..60))).await;
+    let more = site.a("many", "192.0.2.0").named("more").with("values", values(60..101));
+    let message = site.not_ready(&more, "ProviderRejected").await;
+    assert!(message.contains("101 values") && message.contains("max-records-per-type"), "{message}");
+    assert_eq!(site.served("many", "A").len(), 60, "what was there stays");
+    site.ready(&more.with("values", values(60..100))).await;
+    assert_eq!(site.served("many", "A").len(), 100);
 }
 
 /// Case 27.
@@ -108,16 +131,28 @@ async fn a_quiet_zone_is_asked_for_its_version_and_nothing_else() {
     site.ready(&site.a("www", "192.0.2.1")).await;
     site.ready(&site.records("@", "MX", &["10 Mail.Example.Net"])).await;
     site.scan().await;
-    let version = async |kind: &str, name: &str| site.get(kind, name).await.expect("it is there");
-    let before = (site.serial(), version("RecordSet", "www").await, version("DNSZone", "zone").await);
-    let seen = site.relay.requests();
+    let before = (site.serial(), versions(&site).await);
+    let (seen, begun) = (site.relay.requests(), Instant::now());
     control_plane::eventually("five looks", control_plane::DEADLINE, async || {
         let looks = site.relay.requests() - seen;
         if looks >= 5 { Ok(()) } else { Err(looks) }
     })
     .await;
-    let kinds = site.relay.since(seen);
+    let (kinds, seconds) = (site.relay.since(seen), begun.elapsed().as_secs() as usize);
     assert!(kinds.iter().all(|kind| *kind == zonekeeper_tests::dns::Kind::Query), "{kinds:?}");
-    let after = (site.serial(), version("RecordSet", "www").await, version("DNSZone", "zone").await);
-    assert_eq!(before, after);
+    assert!(kinds.len() <= seconds + 2, "one question per interval: {} in {seconds} s", kinds.len());
+    assert_eq!((site.serial(), versions(&site).await), before);
+}
+
+/// Every object that we could have written; our Lease aside, which shows that we live.
+async fn versions(site: &Site<'_>) -> BTreeSet<(String, String, String)> {
+    let mut versions = BTreeSet::new();
+    for kind in ["DNSProvider", "DNSZone", "RecordSet", "AddressSource", "Secret", "Event"] {
+        let api = objects::api(site.home.client(), kind, site.home.name());
+        for object in api.list(&ListParams::default()).await.expect("a list") {
+            let version = object.resource_version().expect("a version");
+            versions.insert((kind.to_owned(), object.name_any(), version));
+        }
+    }
+    versions
 }

@@ -2,11 +2,20 @@
 
 use std::{path::PathBuf, process::Command};
 
-use dns_servers::{DnsServer, Setup, Software};
+use dns_servers::{DnsServer, Key, Setup, Software};
 use tempfile::TempDir;
-use zonekeeper_tests::{binary::binary, stage::DOMAIN};
+use zonekeeper_kernel::name::Name;
+use zonekeeper_providers::{
+    Provider,
+    rfc2136::{Rfc2136, Rotation, Settings},
+};
+use zonekeeper_tests::{
+    binary::binary,
+    dns::try_by_hand,
+    stage::{DOMAIN, tsig},
+};
 
-use crate::support::served;
+use crate::support::{serial, served};
 
 const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/bind9");
 
@@ -89,4 +98,43 @@ async fn tls_works_where_the_certificate_is_trusted_and_only_there() {
     let (code, said) = copy.run("apply");
     assert_eq!(code, Some(0), "{said}");
     assert_eq!(served(&server, "www.example.com", "A"), ["192.0.2.10", "192.0.2.11"]);
+}
+
+/// One key per zone: with the example's nobody changes or reads another zone, nor the authority of its own.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_key_of_the_example_may_do_no_more_than_it_needs() {
+    let (text, other) = (example("named.conf"), Key::new("other"));
+    let quoted: Vec<&str> = text.split('"').collect();
+    let key = Key { name: quoted[1].into(), algorithm: "hmac-sha256".into(), secret: quoted[3].into() };
+    let zone = "zone \"example.org\" { type primary; file \"example.org.db\"; \
+                update-policy { grant other zonesub; }; allow-transfer { key other; }; };";
+    let server = DnsServer::start(Setup {
+        statements: Some(format!("{text}{}{zone}", other.statement())),
+        more_domains: vec!["example.org".into()],
+        ..setup()
+    })
+    .expect("the server starts");
+    let hand = |key: &Key, zone: &str, lines: &str| try_by_hand(&server, key, zone, lines);
+    let add = "update add www.example.org. 60 A 192.0.2.1";
+    hand(&other, "example.org", add).unwrap();
+    hand(&key, "example.com", "update add www.example.com. 60 A 192.0.2.1").unwrap();
+    let before = serial(&server);
+    for (zone, lines) in [
+        ("example.org", "update add more.example.org. 60 A 192.0.2.1"),
+        ("example.org", "update delete www.example.org. A"),
+        ("example.com", "update add example.com. 60 SOA ns1 hostmaster 99 7200 3600 1209600 300"),
+        ("example.com", "update add example.com. 60 NS ns2.example.net."),
+        ("example.com", "update delete example.com. NS"),
+        ("example.com", "update add sub.example.com. 60 NS ns2.example.net."),
+    ] {
+        let said = hand(&key, zone, lines).unwrap_err();
+        assert!(said.contains("REFUSED"), "{lines}: {said}");
+    }
+    assert_eq!(serial(&server), before);
+    assert_eq!(served(&server, "www.example.org", "A"), ["192.0.2.1"]);
+    let update_key = Rotation { current: Some(tsig(&key)), previous: None };
+    let settings = Settings { update_key, ..Settings::new([server.address()]) };
+    let zone =
+        Rfc2136::new(settings).unwrap().open(&Name::parse("example.org").unwrap(), None).await.unwrap();
+    assert_eq!(zone.list().await.unwrap_err().reason(), "CredentialsInvalid");
 }

@@ -63,6 +63,9 @@ async fn a_wrong_key_is_named_on_other_servers_too() {
         let unknown = Tsig { name: "nobody".into(), ..good };
         for (key, name) in [(wrong, "zonekeeper"), (unknown, "nobody")] {
             let provider = Rfc2136::new(signed_by(&at, key)).unwrap();
+            // Knot does not look at the key of a question about a zone that it does not serve.
+            let checked = provider.check().await.map_err(|error| error.reason());
+            assert!(software == Software::Knot || checked.unwrap_err() == "CredentialsInvalid");
             let error = match provider.open(&domain(), None).await {
                 Ok(access) => access.list().await.unwrap_err(),
                 Err(error) => error,
@@ -107,6 +110,20 @@ async fn a_key_is_rotated_while_both_are_known_on_one_side_only() {
     at.server.reconfigure(|setup| setup.keys = vec![new.clone()]).unwrap();
     assert!(stage.sync(&[want("A", "www", ["192.0.2.2"])]).await.unwrap().failed.is_empty());
     assert_eq!(served(&at.server, "www.example.com", "A"), ["192.0.2.2"]);
+}
+
+/// Knot and PowerDNS do not say of a key that it is unknown as BIND does.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_is_rotated_on_other_servers_too() {
+    for software in [Software::Knot, Software::PowerDns] {
+        let at = AtServer::start(software);
+        let rotation =
+            Rotation { current: Some(tsig(&Key::new("next"))), previous: Some(tsig(at.server.key())) };
+        let settings = Settings { update_key: rotation, ..at.settings() };
+        let mut stage = AtServer::stage_of(settings, Marks::Txt).await;
+        let pass = stage.sync(&[want("A", "www", ["192.0.2.1"])]).await.unwrap();
+        assert!(pass.failed.is_empty() && pass.applied.len() == 1, "{software:?}: {pass:#?}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -4,11 +4,17 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod claims;
+mod connections;
 mod crash;
+mod delegations;
 mod example;
 mod keys;
 mod network;
+mod races;
 mod reading;
 mod refusals;
+mod servers;
 mod support;
+mod verifying;
 mod writing;

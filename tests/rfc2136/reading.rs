@@ -71,6 +71,23 @@ async fn a_zone_that_went_back_is_read_again() {
     assert_eq!((stage.values("www", "A").await.len(), serial(&at.server)), (0, 1));
 }
 
+/// A backup that others went on with before we looked again: differences would fit, and hide what was lost.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_zone_that_went_back_and_on_again_is_read_as_a_whole() {
+    let hosts: String = (0..100).map(|i| format!("host-{i} A 192.0.2.1\n")).collect();
+    let mut at = AtServer::with(Software::Bind, |setup| setup.zone += &hosts);
+    let (stage, _) = counted(&at).await;
+    by_hand(&at.server, "update add www.example.com 60 A 192.0.2.1");
+    assert_eq!((stage.values("www", "A").await.len(), serial(&at.server)), (1, 2));
+    at.server.kill();
+    stage.access.list().await.unwrap_err();
+    at.server.forget().unwrap();
+    for name in ["one", "two", "three"] {
+        by_hand(&at.server, &format!("update add {name}.example.com 60 A 192.0.2.1"));
+    }
+    assert_eq!((stage.values("www", "A").await.len(), serial(&at.server)), (0, 4));
+}
+
 /// A zone that was loaded anew under the serial that it had.
 fn edit_behind_its_serial(at: &mut AtServer) {
     at.server.reconfigure(|setup| setup.zone.push_str("www 300 A 203.0.113.1\n")).unwrap();

@@ -13,7 +13,7 @@ use zonekeeper_providers::{
 };
 pub use zonekeeper_tests::dns::served;
 use zonekeeper_tests::{
-    dns,
+    dns::{self, Relay},
     stage::{AtServer, DOMAIN, Marks, Stage},
 };
 
@@ -39,6 +39,13 @@ pub async fn counted(at: &AtServer) -> (Stage, Arc<Counter>) {
     let counter = Arc::new(Counter::default());
     let settings = rfc2136::Settings { meter: counter.clone(), ..at.settings() };
     (AtServer::stage_of(settings, Marks::Txt).await, counter)
+}
+
+/// A stage that reaches its server through a relay.
+pub async fn relayed(at: &AtServer, settings: rfc2136::Settings) -> (Stage, Relay) {
+    let relay = Relay::start(at.server.address()).await;
+    let settings = rfc2136::Settings { servers: vec![relay.address.clone()], ..settings };
+    (AtServer::stage_of(settings, Marks::Txt).await, relay)
 }
 
 /// Lines for `nsupdate`, as somebody else would type them.

@@ -70,6 +70,7 @@ impl Stage {
             rtype: RecordType::A,
             edits: vec![edit],
             unchanged: Vec::new(),
+            claims: Vec::new(),
             cause: Cause::Wanted,
             holders: Vec::new(),
         };

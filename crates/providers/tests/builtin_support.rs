@@ -133,5 +133,5 @@ fn change(operation: Operation, name: Name, edit: Edit) -> Change {
         (None, None) => unreachable!("an edit has a side"),
     };
     let (unchanged, cause, holders) = (Vec::new(), Cause::Wanted, Vec::new());
-    Change { operation, name, rtype, edits: vec![edit], unchanged, cause, holders }
+    Change { operation, name, rtype, edits: vec![edit], unchanged, claims: Vec::new(), cause, holders }
 }

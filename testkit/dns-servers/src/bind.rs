@@ -45,10 +45,7 @@ fn keys_and_zone(setup: &Setup) -> String {
     let names: String = keys.iter().map(|key| format!("key {}; ", key.name)).collect();
     let rules =
         setup.rules.clone().unwrap_or(format!("allow-update {{ {names}}}; allow-transfer {{ {names}}};"));
-    let key = |key: &Key| {
-        format!("key \"{}\" {{ algorithm {}; secret \"{}\"; }};\n", key.name, key.algorithm, key.secret)
-    };
-    let keys: String = keys.iter().map(key).collect();
+    let keys: String = keys.iter().map(Key::statement).collect();
     let zone = |domain: &str, file: &str| {
         format!("zone \"{domain}\" {{ type primary; file \"{file}\"; {rules} }};\n")
     };

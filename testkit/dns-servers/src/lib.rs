@@ -91,6 +91,12 @@ impl Key {
         let secret = format!("{digits:016x}{digits:016x}{digits:016x}");
         Self { name: name.into(), algorithm: "hmac-sha256".into(), secret: secret[..44].to_owned() + "zzzz" }
     }
+
+    /// The key as `named.conf` has it.
+    pub fn statement(&self) -> String {
+        let Self { name, algorithm, secret } = self;
+        format!("key \"{name}\" {{ algorithm {algorithm}; secret \"{secret}\"; }};\n")
+    }
 }
 
 // === impl Setup ===

@@ -5,19 +5,29 @@ use std::{
     process::{Command, Stdio},
 };
 
-use dns_servers::DnsServer;
+use dns_servers::{DnsServer, Key};
 
 /// Lines for `nsupdate`, as somebody else would type them.
 pub fn by_hand(server: &DnsServer, zone: &str, lines: &str) {
-    let key = server.key();
+    let said = try_by_hand(server, server.key(), zone, lines);
+    assert!(said.is_ok(), "{lines}: {said:?}");
+}
+
+/// The same with any key; what `nsupdate` says where the server does not agree.
+pub fn try_by_hand(server: &DnsServer, key: &Key, zone: &str, lines: &str) -> Result<(), String> {
     let mut child = Command::new("nsupdate")
         .args(["-v", "-y", &format!("{}:{}:{}", key.algorithm, key.name, key.secret)])
         .stdin(Stdio::piped())
+        .stderr(Stdio::piped())
         .spawn()
         .expect("nsupdate is installed");
     let script = format!("server 127.0.0.1 {}\nzone {zone}\n{lines}\nsend\n", server.port());
     child.stdin.take().expect("it is piped").write_all(script.as_bytes()).expect("nsupdate reads");
-    assert!(child.wait().expect("nsupdate ends").success(), "{lines}");
+    let output = child.wait_with_output().expect("nsupdate ends");
+    match output.status.success() {
+        true => Ok(()),
+        false => Err(String::from_utf8_lossy(&output.stderr).into_owned()),
+    }
 }
 
 /// What the server answers, sorted, as `dig +short` shows it.

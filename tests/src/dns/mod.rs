@@ -4,6 +4,6 @@ mod hand;
 mod relay;
 mod watch;
 
-pub use hand::{answers, by_hand, serial, served};
+pub use hand::{answers, by_hand, serial, served, try_by_hand};
 pub use relay::{Fault, Kind, Relay};
 pub use watch::{Answers, Watch};

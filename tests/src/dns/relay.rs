@@ -6,6 +6,7 @@ use std::{
     time::Duration,
 };
 
+use domain::base::Message;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{
@@ -34,6 +35,8 @@ pub enum Fault {
     BentRequest,
     /// The answer arrives with one bit turned over.
     BentAnswer,
+    /// An unsigned update arrives without its changes: the server agrees, and does nothing.
+    Hollow,
 }
 
 /// What a request is.
@@ -53,6 +56,7 @@ pub struct Relay {
 
 #[derive(Default)]
 struct State {
+    connections: usize,
     seen: Vec<Kind>,
     /// All that passed, both ways.
     octets: usize,
@@ -71,6 +75,7 @@ impl Relay {
         let shared = state.clone();
         tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
+                lock(&shared).connections += 1;
                 let (state, upstream) = (shared.clone(), upstream.clone());
                 // A connection that ends is nothing to report: the test looks at what becomes of it.
                 tokio::spawn(async move { drop(relay(client, &upstream, state).await) });
@@ -97,6 +102,11 @@ impl Relay {
     pub fn is_reached(&self) -> bool {
         let state = lock(&self.state);
         state.fault.is_some_and(|(at, _)| at < state.seen.len())
+    }
+
+    /// How many connections were opened to it.
+    pub fn connections(&self) -> usize {
+        lock(&self.state).connections
     }
 
     /// How many requests came by.
@@ -160,6 +170,7 @@ async fn relay(client: TcpStream, upstream: &str, state: Arc<Mutex<State>>) -> i
             }
             Some(Fault::LostRequest) => continue,
             Some(Fault::BentRequest) => bend(&mut message),
+            Some(Fault::Hollow) => hollow(&mut message),
             other => drop(tell.send_replace(other)),
         }
         send(&mut to_server, &message).await?;
@@ -212,5 +223,15 @@ fn bend(message: &mut [u8]) {
     let middle = 12 + message.len().saturating_sub(12) / 2;
     if let Some(octet) = message.get_mut(middle) {
         *octet ^= 1;
+    }
+}
+
+/// Leaves the zone and the prerequisites.
+fn hollow(message: &mut Vec<u8>) {
+    let changes =
+        Message::from_octets(&message[..]).ok().and_then(|update| Some(update.update().ok()?.pos()));
+    if let Some(changes) = changes {
+        message.truncate(changes);
+        message[8..12].fill(0);
     }
 }

@@ -85,6 +85,8 @@ pub struct Change {
     pub edits: Vec<Edit>,
     /// Values of the set that stay as they are.
     pub unchanged: Vec<Rdata>,
+    /// Markers that say that the set is ours, and stay as they are: without them it is not ours to change.
+    pub claims: Vec<(Name, Rdata)>,
     /// Why.
     pub cause: Cause,
     /// Who wants the set after the change.

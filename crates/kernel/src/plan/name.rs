@@ -1,7 +1,7 @@
 //! What must happen at one name: wanted sets, sets nobody wants, and which of them exclude each other.
 
 use crate::{
-    claim::{Claim, MarkerPlace, NameClaims},
+    claim::{Claim, MarkerPlace, NameClaims, SetMarker},
     desired::{DesiredSet, Values},
     holder::{Holder, HolderRef},
     name::Name,
@@ -10,7 +10,7 @@ use crate::{
         retype::{Removal, join},
         set::{SetPlan, delete, plan_set, unmarked},
     },
-    rdata::RecordType,
+    rdata::{Rdata, RecordType},
     reason::{Reason, Rejection},
     record::LiveRecord,
     zone::{Drift, Policy, PruneMode},
@@ -46,7 +46,7 @@ pub(super) fn plan_name(situation: &Situation<'_>, name: &Name, plan: &mut Plan)
     }
     keep_what_unmet_wishes_have(situation, name, &unmet, &sets, &mut removals, claims.records.len());
     for change in assemble(situation, name, sets, removals) {
-        file(situation, change, plan);
+        file(situation, &claims, change, plan);
     }
 }
 
@@ -122,6 +122,7 @@ fn remove(name: &Name, removal: Removal) -> Change {
         rtype: removal.rtype,
         edits,
         unchanged: Vec::new(),
+        claims: Vec::new(),
         cause: removal.cause,
         holders: Vec::new(),
     }
@@ -176,7 +177,7 @@ fn removals(
         let all_go = released.len() + disowned.len() == ours;
         let marker = if all_go { marker_delete(claims, rtype) } else { None };
         let (with_data, with_none) = if released.is_empty() { (None, marker) } else { (marker, None) };
-        disown(situation, name, &disowned, with_none, plan);
+        disown(situation, name, &disowned, with_none, claims, plan);
         if !released.is_empty() {
             // Losing all of ours is losing the set, whatever stands beside it.
             let is_partial = released.len() < ours;
@@ -220,6 +221,7 @@ fn disown(
     name: &Name,
     records: &[(&LiveRecord, &HolderRef)],
     marker: Option<Edit>,
+    claims: &NameClaims<'_>,
     plan: &mut Plan,
 ) {
     let Some((first, holder)) = records.first() else { return };
@@ -234,10 +236,11 @@ fn disown(
         rtype: first.rdata.rtype(),
         edits,
         unchanged: Vec::new(),
+        claims: Vec::new(),
         cause: Cause::Released((*holder).clone()),
         holders: Vec::new(),
     };
-    file(situation, change, plan);
+    file(situation, claims, change, plan);
 }
 
 fn marker_delete(claims: &NameClaims<'_>, rtype: RecordType) -> Option<Edit> {
@@ -289,7 +292,7 @@ fn hold_orphans(
                 cause: Cause::Orphaned((*holder).clone()),
                 is_partial,
             };
-            file(situation, remove(name, removal), plan);
+            file(situation, claims, remove(name, removal), plan);
         }
     }
 }
@@ -333,7 +336,8 @@ fn neighbour_in_the_way(
 }
 
 /// Puts a change where the zone's policy wants it.
-fn file(situation: &Situation<'_>, change: Change, plan: &mut Plan) {
+fn file(situation: &Situation<'_>, claims: &NameClaims<'_>, mut change: Change, plan: &mut Plan) {
+    change.claims = lasting_claims(&change, claims);
     let is_withheld = match situation.rules.policy {
         Policy::Sync | Policy::Observe => false,
         Policy::UpsertOnly => change.operation == Operation::Delete,
@@ -346,6 +350,26 @@ fn file(situation: &Situation<'_>, change: Change, plan: &mut Plan) {
         (false, true) => plan.drift.push(change),
         (false, false) => plan.changes.push(change),
     }
+}
+
+/// The markers of ours that speak for what a change touches, those aside that it writes itself.
+fn lasting_claims(change: &Change, claims: &NameClaims<'_>) -> Vec<(Name, Rdata)> {
+    let is_written = |marker: &SetMarker<'_>| {
+        change.edits.iter().any(|edit| {
+            *edit.name() == marker.name && edit.before().is_some_and(|before| before == marker.record)
+        })
+    };
+    let speaks_for = |marker: &SetMarker<'_>| {
+        let is_it = |rdata: &Rdata| rdata.rtype() == marker.rtype;
+        let is_data = |edit: &&Edit| edit.role() == Role::Data;
+        change.edits.iter().filter(is_data).any(|edit| {
+            edit.before().is_some_and(|before| is_it(&before.rdata))
+                || edit.after().is_some_and(|after| is_it(&after.rdata))
+        })
+    };
+    let ours = claims.markers.iter().filter(|marker| marker.claim.is_ours());
+    let lasting = ours.filter(|marker| speaks_for(marker) && !is_written(marker));
+    lasting.map(|marker| (marker.name.clone(), marker.record.rdata.clone())).collect()
 }
 
 fn count(claims: &NameClaims<'_>, wishes: &[DesiredSet], plan: &mut Plan) {

@@ -77,7 +77,7 @@ pub(super) fn join(
     // Of a million changes, most have one edit.
     edits.shrink_to_fit();
     let operation = if had_any { Operation::Update } else { Operation::Create };
-    Change { operation, name: name.clone(), rtype, edits, unchanged, cause, holders }
+    Change { operation, name: name.clone(), rtype, edits, unchanged, claims: Vec::new(), cause, holders }
 }
 
 fn in_place(registry: &Registry, before: &LiveRecord, new: NewRecord) -> Record {

@@ -1,11 +1,11 @@
-//! Updates filled by size, bisected where refused, verified by reading the zone back.
+//! Updates filled by size, bisected where refused.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
     ops::ControlFlow,
-    time::Duration,
 };
 
+use domain::base::iana::Rcode;
 use zonekeeper_kernel::{
     name::Name,
     plan::{Change, Edit},
@@ -23,32 +23,35 @@ use super::{
 };
 use crate::{Outcome, Progress, ProviderError, describe};
 
-/// Where a message is full: below the 64 KiB that its length can say, with room for a signature.
-const FULL: usize = 60_000;
+/// Where a message is full: below the 65,535 octets that its length can say, with room for the zone and a signature.
+const FULL: usize = 64_500;
 /// BIND's default for max-records-per-type (9.18.28 and later).
 const BINDS_LARGEST_SET: usize = 100;
 
-/// How long to wait, look by look, until a server shows what it took.
-const SHOWING: [Duration; 6] = {
-    let millis = Duration::from_millis;
-    [millis(10), millis(20), millis(50), millis(100), millis(200), millis(500)]
-};
+/// So many changes are refused one by one; a server that refuses more is asked about the others another time.
+const MOST_REFUSALS: usize = 64;
 
 /// Writes changes to one zone.
 pub(super) struct Writer<'a> {
-    zone: &'a Zone,
-    changes: &'a [Change],
+    pub(super) zone: &'a Zone,
+    pub(super) changes: &'a [Change],
     progress: &'a Progress<'a>,
-    outcomes: Vec<Option<Outcome>>,
+    pub(super) outcomes: Vec<Option<Outcome>>,
     /// What servers acknowledged, which does not say that they did it.
-    acknowledged: Vec<(usize, Draft)>,
+    pub(super) acknowledged: Vec<(usize, Draft)>,
+    /// The servers that did so.
+    pub(super) takers: BTreeSet<usize>,
     /// What the sets hold then, the last word on each.
-    expected: BTreeMap<(Name, RecordType), Vec<Held>>,
-    written: Written,
+    pub(super) expected: BTreeMap<(Name, RecordType), Vec<Held>>,
+    pub(super) written: Written,
+    /// How many changes were refused by themselves.
+    refusals: usize,
     /// Whether the zone takes updates at all, once that was asked.
     takes_updates: bool,
     /// Whether all of the zone was read again, because a server knew better.
     has_reread: bool,
+    /// Whether another server was looked for.
+    has_moved: bool,
 }
 
 /// Changes that go in one message.
@@ -64,10 +67,13 @@ impl<'a> Writer<'a> {
             progress,
             outcomes: changes.iter().map(|_| None).collect(),
             acknowledged: Vec::new(),
+            takers: BTreeSet::new(),
             expected: BTreeMap::new(),
             written: Written::default(),
+            refusals: 0,
             takes_updates: false,
             has_reread: false,
+            has_moved: false,
         }
     }
 
@@ -75,7 +81,7 @@ impl<'a> Writer<'a> {
     ///
     /// Guarantees: nothing is sent twice; what counts as applied was seen in the zone afterwards.
     pub(super) async fn apply(mut self, seen: &mut Option<Seen>) -> Vec<Outcome> {
-        let mut groups: Vec<Vec<usize>> = vec![(0..self.changes.len()).collect()];
+        let mut groups = self.zone.refused.in_turn(self.changes);
         let mut stop = match seen {
             Some(_) => None,
             // The changes were planned on something that turned out not to be so.
@@ -95,7 +101,7 @@ impl<'a> Writer<'a> {
                 continue;
             }
             match self.send(&batch, known).await {
-                Ok(()) => self.acknowledge(batch, known),
+                Ok(server) => self.acknowledge(batch, known, server),
                 Err(failure) => match self.refused(batch, failure, seen).await {
                     ControlFlow::Continue(mut parts) => groups.append(&mut parts),
                     ControlFlow::Break(error) => stop = Some(error),
@@ -137,9 +143,7 @@ impl<'a> Writer<'a> {
                 self.outcomes[index] = Some(Outcome::Refused(ProviderError::Rejected { message }));
                 continue;
             }
-            let is_touched = |set: &SetDraft| touched.contains(&(set.name.clone(), set.rtype));
-            // Prerequisites are about the zone before the message: two changes of one set need two.
-            if size + more > FULL || draft.sets.iter().any(is_touched) {
+            if size + more > FULL || draft.sets.iter().any(|set| is_touched(&touched, set)) {
                 return (batch, std::iter::once(index).chain(group).collect());
             }
             size += more;
@@ -160,7 +164,8 @@ impl<'a> Writer<'a> {
         Draft::new(change, &self.zone.domain, View { mirror: &seen.mirror, written: &self.written })
     }
 
-    async fn send(&self, batch: &Batch, seen: &Seen) -> Result<(), Failure> {
+    /// Sends a message, and says which server took it.
+    async fn send(&self, batch: &Batch, seen: &Seen) -> Result<usize, Failure> {
         let view = View { mirror: &seen.mirror, written: &self.written };
         let (mut prerequisites, mut unused, mut steps) = (Vec::new(), BTreeSet::new(), Steps::default());
         for (_, draft) in batch {
@@ -177,11 +182,13 @@ impl<'a> Writer<'a> {
         let message = update(&self.zone.domain, &prerequisites, &steps.in_order());
         let too_long = |_| Cause::NotSent("the message is too long".into());
         let message = message.map_err(too_long).map_err(|cause| Failure { server: "none".into(), cause })?;
-        self.zone.client.update(&message).await
+        self.zone.client.update(&message, seen.server).await
     }
 
-    fn acknowledge(&mut self, batch: Batch, seen: &Seen) {
+    fn acknowledge(&mut self, batch: Batch, seen: &Seen, server: usize) {
+        self.takers.insert(server);
         for (index, draft) in batch {
+            self.zone.refused.remove(&self.changes[index]);
             self.written.add(&draft, &seen.mirror);
             for set in &draft.sets {
                 self.expected.insert((set.name.clone(), set.rtype), set.after.clone());
@@ -198,16 +205,28 @@ impl<'a> Writer<'a> {
         seen: &mut Option<Seen>,
     ) -> ControlFlow<ProviderError, Vec<Vec<usize>>> {
         let act = format!("updating zone {}", self.zone.domain);
-        if let Cause::Lost(_) = failure.cause {
+        // Who says yes without a signature may have done it.
+        if matches!(failure.cause, Cause::Lost(_) | Cause::Unsigned(Rcode::NOERROR)) {
             let error = explain(&act, &failure);
             for (index, _) in batch {
                 self.outcomes[index] = Some(Outcome::Unknown(error.clone()));
             }
             return ControlFlow::Break(error);
         }
+        if matches!(failure.cause, Cause::NotSent(_)) && self.zone.client.has_others() && !self.has_moved {
+            // Another server may stand in, if it knows as much.
+            self.has_moved = true;
+            let before = seen.as_ref().map(|seen| seen.server);
+            if let Err(error) = self.look(seen).await {
+                return ControlFlow::Break(error);
+            }
+            if seen.as_ref().map(|seen| seen.server) != before {
+                return ControlFlow::Continue(vec![batch.into_iter().map(|(index, _)| index).collect()]);
+            }
+        }
         match concern(&failure.cause) {
             Concern::Everything => return ControlFlow::Break(explain(&act, &failure)),
-            Concern::Unclear if !self.takes_updates => match self.probe().await {
+            Concern::Unclear if !self.takes_updates => match self.probe(seen).await {
                 Ok(()) => self.takes_updates = true,
                 Err(failure) => return ControlFlow::Break(explain(&act, &failure)),
             },
@@ -239,8 +258,19 @@ impl<'a> Writer<'a> {
             let change = &self.changes[*index];
             let hint = seen.as_ref().and_then(|seen| self.hint(draft, seen));
             let error = explain_change(&format!("writing {}", describe(change)), &failure, hint);
-            self.outcomes[*index] = Some(Outcome::Refused(error));
-            return ControlFlow::Continue(Vec::new());
+            self.outcomes[*index] = Some(Outcome::Refused(error.clone()));
+            if concern(&failure.cause) != Concern::State {
+                self.zone.refused.add(change);
+                self.refusals += 1;
+            }
+            return match self.refusals < MOST_REFUSALS {
+                true => ControlFlow::Continue(Vec::new()),
+                false => ControlFlow::Break(ProviderError::Rejected {
+                    message: format!(
+                        "{error}; {MOST_REFUSALS} changes were refused, and this one waits for its turn"
+                    ),
+                }),
+            };
         }
         let mut first: Vec<usize> = batch.into_iter().map(|(index, _)| index).collect();
         let second = first.split_off(first.len() / 2);
@@ -248,11 +278,12 @@ impl<'a> Writer<'a> {
     }
 
     /// An update that does nothing: whether the zone takes any.
-    async fn probe(&self) -> Result<(), Failure> {
+    async fn probe(&self, seen: &Option<Seen>) -> Result<(), Failure> {
         let too_long =
             |_| Failure { server: "none".into(), cause: Cause::NotSent("the message is too long".into()) };
         let message = update(&self.zone.domain, &[], &[]).map_err(too_long)?;
-        self.zone.client.update(&message).await
+        let last = seen.as_ref().map_or(0, |seen| seen.server);
+        self.zone.client.update(&message, last).await.map(drop)
     }
 
     /// What a refusal is likely to be about.
@@ -284,13 +315,13 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    async fn read_again(&mut self, seen: &mut Option<Seen>) -> Result<(), ProviderError> {
+    pub(super) async fn read_again(&mut self, seen: &mut Option<Seen>) -> Result<(), ProviderError> {
         let changed = self.zone.read_again(seen).await?;
         self.take_in(changed, seen);
         Ok(())
     }
 
-    fn take_in(&mut self, changed: BTreeSet<Name>, seen: &mut Option<Seen>) {
+    pub(super) fn take_in(&mut self, changed: BTreeSet<Name>, seen: &mut Option<Seen>) {
         if let Some(seen) = seen {
             let is_as_we_left_it = |name: &Name| self.written.at(name) == Some(seen.mirror.at(name));
             let others: BTreeSet<Name> = changed.into_iter().filter(|name| !is_as_we_left_it(name)).collect();
@@ -298,74 +329,15 @@ impl<'a> Writer<'a> {
         }
         self.written = Written::default();
     }
+}
 
-    /// Reads back what was acknowledged: servers ignore some changes without a word.
-    async fn verify(&mut self, seen: &mut Option<Seen>) {
-        if self.acknowledged.is_empty() {
-            return;
-        }
-        let server = seen.as_ref().map(|seen| seen.server);
-        let mut looked = self.zone.look(seen).await;
-        // A server that signs, or hands on, shows a write a moment after it took it.
-        for pause in SHOWING {
-            if !(looked.is_ok() && self.lacks_something(seen)) {
-                break;
-            }
-            tokio::time::sleep(pause).await;
-            looked = match (looked, self.zone.look(seen).await) {
-                (Ok(before), Ok(more)) => Ok(before.into_iter().chain(more).collect()),
-                (_, Err(error)) | (Err(error), _) => Err(error),
-            };
-        }
-        let looked = looked.map(|changed| self.take_in(changed, seen));
-        for (index, draft) in std::mem::take(&mut self.acknowledged) {
-            self.outcomes[index] = Some(match (&looked, &*seen) {
-                (Ok(()), Some(seen)) => {
-                    let is_same_server = server == Some(seen.server);
-                    self.judge(&self.changes[index], &draft, seen, is_same_server)
-                }
-                (Ok(()), None) => Outcome::Unknown(ProviderError::Unavailable {
-                    message: format!("{}: the zone could not be read back", describe(&self.changes[index])),
-                }),
-                (Err(error), _) => Outcome::Unknown(error.clone()),
-            });
-        }
-    }
-
-    /// Whether something that was acknowledged is as it was before.
-    fn lacks_something(&self, seen: &Option<Seen>) -> bool {
-        let none = Written::default();
-        let Some(view) = seen.as_ref().map(|seen| View { mirror: &seen.mirror, written: &none }) else {
-            return false;
-        };
-        let is_untouched =
-            |draft: &Draft| draft.sets.iter().all(|set| view.set(&set.name, set.rtype) == set.before);
-        self.acknowledged.iter().any(|(_, draft)| is_untouched(draft))
-    }
-
-    fn judge(&self, change: &Change, draft: &Draft, seen: &Seen, is_same_server: bool) -> Outcome {
-        let view = View { mirror: &seen.mirror, written: &self.written };
-        let (mut is_done, mut is_untouched) = (true, true);
-        for set in &draft.sets {
-            let live = view.set(&set.name, set.rtype);
-            is_done &=
-                self.expected.get(&(set.name.clone(), set.rtype)).is_some_and(|wanted| *wanted == live);
-            is_untouched &= set.before == live;
-        }
-        let what = describe(change);
-        match (is_done, is_untouched) {
-            (true, _) => Outcome::Applied(draft.effects(change)),
-            (false, true) if is_same_server => Outcome::Refused(ProviderError::Rejected {
-                message: format!(
-                    "{what}: the server said NOERROR and did nothing; something else at the name, or a rule of the \
-                     server, excludes it"
-                ),
-            }),
-            (false, _) => Outcome::Unknown(ProviderError::Stale {
-                message: format!(
-                    "{what}: it was changed again, or is not there as a whole; the zone is read again"
-                ),
-            }),
-        }
-    }
+/// Whether a set must wait for the next message: prerequisites are about the zone before one, so that two changes of
+/// one set need two; and beside an alias that comes with the same message a server ignores the rest without a word.
+fn is_touched(touched: &BTreeSet<(Name, RecordType)>, set: &SetDraft) -> bool {
+    let has = |rtype: RecordType| touched.contains(&(set.name.clone(), rtype));
+    let has_any = || {
+        let first = (set.name.clone(), RecordType::from_code(0));
+        touched.range(first..).next().is_some_and(|(name, _)| *name == set.name)
+    };
+    has(set.rtype) || has(RecordType::CNAME) || (set.rtype == RecordType::CNAME && has_any())
 }

@@ -3,18 +3,26 @@
 use std::collections::BTreeSet;
 
 use domain::base::{Message, Rtype, iana::Rcode};
-use zonekeeper_kernel::name::Name;
+use zonekeeper_kernel::{name::Name, rdata::RecordType};
 
 use super::{
     client::{Client, Failure, Method},
     conversation::{Cause, Next},
-    message::{Item, Prerequisite, items, query, update},
+    message::{Item, Prerequisite, authority, items, query, update},
 };
 
-/// How many names one message asks about; each takes some 40 octets.
-const AT_ONCE: usize = 500;
+/// How many names one message asks about; the longest take 265 octets.
+const AT_ONCE: usize = 200;
 
 /// What a server has at some names.
+#[derive(Default)]
+pub(super) struct Found {
+    pub(super) items: Vec<Item>,
+    /// Names below a delegation: the server answers for none of them.
+    pub(super) hidden: Vec<Name>,
+}
+
+/// Asks a server for some names.
 pub(super) struct ByName<'a> {
     pub(super) client: &'a Client,
     pub(super) domain: &'a Name,
@@ -25,31 +33,42 @@ pub(super) struct ByName<'a> {
 
 impl ByName<'_> {
     /// All records of these names. What the server makes up from a wildcard is not there.
-    pub(super) async fn read(&self, names: &BTreeSet<Name>) -> Result<Vec<Item>, Failure> {
-        let mut items = Vec::new();
+    pub(super) async fn read(&self, names: &BTreeSet<Name>) -> Result<Found, Failure> {
+        let mut found = Found::default();
         for name in names {
-            items.extend(self.at(name).await?);
+            match self.at(name).await? {
+                Some(items) => found.items.extend(items),
+                None => found.hidden.push(name.clone()),
+            }
         }
-        let found: Vec<&Name> =
-            items.iter().map(|item| &item.name).collect::<BTreeSet<_>>().into_iter().collect();
+        let named: BTreeSet<&Name> = found.items.iter().map(|item| &item.name).collect();
+        let named: Vec<&Name> = named.into_iter().collect();
         let mut made_up = BTreeSet::new();
-        for names in found.chunks(AT_ONCE) {
+        for names in named.chunks(AT_ONCE) {
             made_up.extend(self.unused(names).await?.into_iter().cloned());
         }
-        items.retain(|item| !made_up.contains(&item.name));
-        Ok(items)
+        found.items.retain(|item| !made_up.contains(&item.name));
+        Ok(found)
     }
 
-    async fn at(&self, name: &Name) -> Result<Vec<Item>, Failure> {
-        let mut found = Vec::new();
+    /// The records of a name; none where the server leaves it to others.
+    async fn at(&self, name: &Name) -> Result<Option<Vec<Item>>, Failure> {
+        let (mut found, mut left_to) = (Vec::new(), None);
         let mut take = |message: &Message<Vec<u8>>| {
             found = items(message)?;
+            if found.is_empty() && !message.header().aa() {
+                // A referral: what it says of the delegation itself is all that the zone holds there.
+                found = authority(message)?;
+                found.retain(|item| item.rtype == RecordType::NS);
+                left_to = found.first().map(|item| item.name.clone());
+            }
             Ok(Next::Done)
         };
         let question = query(name, Rtype::ANY);
         match self.client.converse(self.server, Method::Query, &question, &mut take).await {
-            Ok(()) => Ok(found.into_iter().filter(|item| item.name == *name).collect()),
-            Err(failure) if matches!(failure.cause, Cause::Refused(Rcode::NXDOMAIN)) => Ok(Vec::new()),
+            Ok(()) if left_to.is_some_and(|delegated| delegated != *name) => Ok(None),
+            Ok(()) => Ok(Some(found.into_iter().filter(|item| item.name == *name).collect())),
+            Err(failure) if matches!(failure.cause, Cause::Refused(Rcode::NXDOMAIN)) => Ok(Some(Vec::new())),
             Err(failure) => Err(failure),
         }
     }

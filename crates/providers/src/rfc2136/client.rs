@@ -6,7 +6,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use domain::{base::Message, tsig::Key};
+use domain::{
+    base::{Message, iana::Rcode},
+    tsig::Key,
+};
 use tokio::{
     sync::{Semaphore, SemaphorePermit},
     time::timeout,
@@ -102,6 +105,11 @@ impl Client {
         &self.servers[server].address
     }
 
+    /// Whether another server may stand in for one that can't be reached.
+    pub(super) fn has_others(&self) -> bool {
+        self.servers.len() > 1
+    }
+
     /// Asks the servers in order until one can be reached, and says which one it was.
     pub(super) async fn ask(&self, message: &Unsigned) -> Result<(usize, Message<Vec<u8>>), Failure> {
         let mut last = None;
@@ -122,17 +130,21 @@ impl Client {
         Err(last.unwrap_or_else(|| Failure::lost("no server", "nothing was answered")))
     }
 
-    /// Sends an update to the first server that can be reached; never twice.
-    pub(super) async fn update(&self, message: &Unsigned) -> Result<(), Failure> {
-        let mut last = None;
-        for server in 0..self.servers.len() {
+    /// Sends an update to the first server that can be reached, never twice, and says which one took it. Those behind
+    /// the last one, from which the zone was read, may be behind it in other ways, too.
+    pub(super) async fn update(&self, message: &Unsigned, last: usize) -> Result<usize, Failure> {
+        let mut first = None;
+        for server in 0..=last {
             let mut take = |_: &Message<Vec<u8>>| Ok(Next::Done);
-            match self.converse(server, Method::Update, message, &mut take).await {
-                Err(failure) if matches!(failure.cause, Cause::NotSent(_)) => last = last.or(Some(failure)),
-                answered => return answered,
+            match (self.converse(server, Method::Update, message, &mut take).await, &first) {
+                (Ok(()), _) => return Ok(server),
+                (Err(failure), None) if matches!(failure.cause, Cause::NotSent(_)) => first = Some(failure),
+                // A secondary takes no updates, which says nothing of the primary that can't be reached.
+                (Err(failure), Some(_)) if failure.is_not_its_business() => {}
+                (Err(failure), _) => return Err(failure),
             }
         }
-        Err(last.unwrap_or_else(|| Failure::lost("no server", "nothing was answered")))
+        Err(first.unwrap_or_else(|| Failure::lost("no server", "nothing was answered")))
     }
 
     /// Asks one server, with each key until one is known there.
@@ -153,11 +165,16 @@ impl Client {
         let server = &self.servers[server];
         let mut first = None;
         for (index, key) in keys.in_order() {
-            let begun = Instant::now();
-            let answer = self.exchange(server, method, message, key, take).await;
+            let (begun, mut is_answered) = (Instant::now(), false);
+            let mut watched = |message: &Message<Vec<u8>>| {
+                is_answered = true;
+                take(message)
+            };
+            let answer = self.exchange(server, method, message, key, &mut watched).await;
             self.meter.request(method.as_str(), outcome(&answer), begun.elapsed());
             match answer {
-                Err(cause @ (Cause::UnknownKey(_) | Cause::BadSignature(_))) => first = first.or(Some(cause)),
+                // Whoever took a part of the answer must not take another one for its rest.
+                Err(cause) if cause.is_about_the_key() && !is_answered => first = first.or(Some(cause)),
                 Err(cause) => return Err(Failure { server: server.address.clone(), cause }),
                 Ok(()) => {
                     keys.prefer(index);
@@ -194,8 +211,8 @@ impl Client {
         let connecting = CONNECTING.min(self.patience()?);
         let connection = match timeout(connecting, self.connector.connect(&server.address)).await {
             Ok(Ok(connection)) => connection,
-            Ok(Err(error)) => return Err(Cause::NotSent(format!("can't connect: {error}"))),
-            Err(_) => return Err(Cause::NotSent("can't connect: no answer in time".into())),
+            Ok(Err(error)) => return Err(unreachable(&error.to_string())),
+            Err(_) => return Err(unreachable("no answer in time")),
         };
         let (answer, connection) = converse_over(connection, message, key, self.patience()?, take).await;
         server.keep(answer, connection)
@@ -271,10 +288,30 @@ impl Failure {
         Self { server: server.into(), cause: Cause::Lost(message.into()) }
     }
 
+    /// Whether a server that is asked in place of another one leaves updates to that one, or can't be reached either.
+    fn is_not_its_business(&self) -> bool {
+        let is_passed_on = |rcode: &Rcode| matches!(*rcode, Rcode::REFUSED | Rcode::NOTAUTH | Rcode::NOTIMP);
+        match &self.cause {
+            Cause::Refused(rcode) | Cause::Unsigned(rcode) => is_passed_on(rcode),
+            Cause::NotSent(_) => true,
+            Cause::NotServed(_)
+            | Cause::UnknownKey(_)
+            | Cause::BadSignature(_)
+            | Cause::BadTime(_)
+            | Cause::Lost(_) => false,
+        }
+    }
+
     /// Whether the server answered, and said no.
     pub(super) fn is_refusal(&self) -> bool {
         !matches!(self.cause, Cause::NotSent(_) | Cause::Lost(_))
     }
+}
+
+fn unreachable(why: &str) -> Cause {
+    Cause::NotSent(format!(
+        "can't connect: {why}; see that it runs, and that rfc2136.servers and the network lead there"
+    ))
 }
 
 fn outcome(answer: &Result<(), Cause>) -> Outcome {

@@ -29,6 +29,8 @@ pub(super) type Take<'a> = dyn FnMut(&Message<Vec<u8>>) -> Result<Next, String> 
 pub(super) enum Cause {
     /// The server said no, and changed nothing.
     Refused(Rcode),
+    /// It does not answer for the zone.
+    NotServed(Rcode),
     /// It does not know the key, or not with this algorithm.
     UnknownKey(String),
     /// It has another secret under the key's name.
@@ -41,6 +43,21 @@ pub(super) enum Cause {
     NotSent(String),
     /// No answer, or none that can be trusted: an update may have been applied.
     Lost(String),
+}
+
+// === impl Cause ===
+
+impl Cause {
+    /// Whether another key may help. PowerDNS does not sign what it says about a key that it does not know.
+    pub(super) fn is_about_the_key(&self) -> bool {
+        match self {
+            Self::UnknownKey(_) | Self::BadSignature(_) => true,
+            Self::Unsigned(rcode) => matches!(*rcode, Rcode::NOTAUTH | Rcode::REFUSED),
+            Self::Refused(_) | Self::NotServed(_) | Self::BadTime(_) | Self::NotSent(_) | Self::Lost(_) => {
+                false
+            }
+        }
+    }
 }
 
 /// Asks over a connection, and gives it back.
@@ -99,8 +116,9 @@ async fn talk(
 /// Checks a signature, or says what the server has against ours.
 fn verify(sequence: &mut ClientSequence<Arc<Key>>, answer: &mut Message<Vec<u8>>) -> Result<(), Cause> {
     let key = label(sequence.key());
-    // The error field goes first: what a server says about a bad signature is not signed itself.
-    if let Some(tsig) = answer.get_last_additional::<Tsig<_, _>>() {
+    // The error field goes first: what a server says about a bad signature is not signed itself (RFC 8945 section 5.3.2).
+    let is_about_signature = answer.header().rcode() == Rcode::NOTAUTH;
+    if let Some(tsig) = answer.get_last_additional::<Tsig<_, _>>().filter(|_| is_about_signature) {
         match tsig.data().error() {
             TsigRcode::BADKEY => return Err(Cause::UnknownKey(key)),
             TsigRcode::BADSIG => return Err(Cause::BadSignature(key)),

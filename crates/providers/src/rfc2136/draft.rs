@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use zonekeeper_kernel::{
     name::Name,
     plan::{Change, Edit, Role},
-    rdata::RecordType,
+    rdata::{Rdata, RecordType},
 };
 
 use super::{
@@ -50,7 +50,13 @@ pub(super) struct Steps<'a> {
 
 // === impl View ===
 
-impl View<'_> {
+impl<'a> View<'a> {
+    /// A value as the server has it: some compare octets where we know two spellings of the same.
+    fn octets(&self, name: &Name, rdata: &'a Rdata) -> &'a [u8] {
+        let spelled = self.mirror.spelling(name, rdata).filter(|_| self.written.at(name).is_none());
+        spelled.unwrap_or_else(|| rdata.wire())
+    }
+
     /// The records of a name, sorted by type and value.
     pub(super) fn at(&self, name: &Name) -> &[Held] {
         self.written.at(name).unwrap_or_else(|| self.mirror.at(name))
@@ -101,6 +107,14 @@ impl Draft {
         if !change.unchanged.is_empty() {
             after.insert((&change.name, change.rtype), view.set(&change.name, change.rtype));
         }
+        // What says that it is ours must say so still.
+        for (name, marker) in &change.claims {
+            let texts = view.set(name, marker.rtype());
+            if !texts.iter().any(|held| held.rdata == *marker) {
+                return Err(stale("the marker that says that it is ours is not there any more"));
+            }
+            after.insert((name, marker.rtype()), texts);
+        }
         for edit in &change.edits {
             let types =
                 [edit.before().map(|old| old.rdata.rtype()), edit.after().map(|new| new.rdata.rtype())];
@@ -145,6 +159,13 @@ impl Draft {
         let rejected =
             |message: String| Err(ProviderError::Rejected { message: format!("{what}: {message}") });
         for set in self.sets.iter().filter(|set| set.is_changed()) {
+            if view.mirror.is_hidden(&set.name) {
+                return rejected(format!(
+                    "{} lies below a delegation and can't be read by name; remove the delegation, or use \
+                     rfc2136.reading: Transfer",
+                    set.name
+                ));
+            }
             match set.rtype {
                 RecordType::SOA => {
                     return rejected("the SOA record belongs to the server; change it there".into());
@@ -181,7 +202,7 @@ impl Draft {
     }
 
     /// What must hold for the change to be safe: every set is exactly as we know it.
-    pub(super) fn prerequisites<'a>(&'a self, view: View<'_>) -> Vec<Prerequisite<'a>> {
+    pub(super) fn prerequisites<'a>(&'a self, view: View<'a>) -> Vec<Prerequisite<'a>> {
         let mut prerequisites = Vec::new();
         for SetDraft { name, rtype, before, .. } in &self.sets {
             match before.is_empty() {
@@ -194,7 +215,9 @@ impl Draft {
                     }
                 }
                 false => {
-                    prerequisites.extend(before.iter().map(|held| Prerequisite::Value(name, &held.rdata)))
+                    let value =
+                        |held: &'a Held| Prerequisite::Value(name, *rtype, view.octets(name, &held.rdata));
+                    prerequisites.extend(before.iter().map(value))
                 }
             }
         }
@@ -225,7 +248,7 @@ impl Draft {
                 Prerequisite::NameUnused(name)
                 | Prerequisite::NameUsed(name)
                 | Prerequisite::SetMissing(name, _) => name_size(name),
-                Prerequisite::Value(name, rdata) => name_size(name) + rdata.wire().len(),
+                Prerequisite::Value(name, _, octets) => name_size(name) + octets.len(),
             })
             .map(|size| size + 10)
             .sum();

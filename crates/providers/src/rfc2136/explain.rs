@@ -25,6 +25,7 @@ pub(super) fn concern(cause: &Cause) -> Concern {
         Cause::Refused(Rcode::FORMERR | Rcode::NOTZONE) => Concern::OneChange,
         Cause::Refused(Rcode::REFUSED | Rcode::SERVFAIL) => Concern::Unclear,
         Cause::Refused(_)
+        | Cause::NotServed(_)
         | Cause::UnknownKey(_)
         | Cause::BadSignature(_)
         | Cause::BadTime(_)
@@ -65,9 +66,17 @@ pub(super) fn explain(act: &str, failure: &Failure) -> ProviderError {
         Cause::NotSent(message) => {
             ProviderError::Unavailable { message: format!("{act}: server {server}: {message}") }
         }
-        Cause::Lost(message) => {
-            ProviderError::Unavailable { message: format!("{act}: server {server} gave {message}") }
-        }
+        Cause::Lost(message) => ProviderError::Unavailable {
+            message: format!(
+                "{act}: server {server} gave {message}; it is asked again, and its log may say more"
+            ),
+        },
+        Cause::NotServed(rcode) => ProviderError::ZoneNotFound {
+            message: format!(
+                "{act}: server {server} says {rcode}: it does not serve the zone, or not to this key; add the zone \
+                 there, or name another server"
+            ),
+        },
         Cause::Refused(rcode) => refused(act, server, *rcode),
     }
 }
@@ -97,7 +106,7 @@ fn refused(act: &str, server: &str, rcode: Rcode) -> ProviderError {
         Rcode::SERVFAIL => ProviderError::Unavailable {
             message: format!("{said}: the zone may not be loaded; its log says why"),
         },
-        _other => ProviderError::Unavailable { message: said },
+        _other => ProviderError::Unavailable { message: format!("{said}; its log says why") },
     }
 }
 

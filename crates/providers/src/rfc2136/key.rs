@@ -83,12 +83,15 @@ pub(super) fn label(key: &Key) -> String {
 
 fn read(tsig: &Tsig) -> Result<Key, ProviderError> {
     let wrong = |message: String| ProviderError::Credentials { message };
-    let name = Name::parse(tsig.name.trim())
-        .map_err(|error| wrong(format!("the TSIG key's name {:?} is no name: {error}", tsig.name)))?;
+    // Who mixes them up must not find the secret in a status: what is wrong is named, and not shown.
+    let name = Name::parse(tsig.name.trim()).map_err(|_| {
+        wrong(
+            "the TSIG key's name is no domain name; the Secret's `name` is the name of the key alone".into(),
+        )
+    })?;
     let algorithm = algorithm(&tsig.algorithm).ok_or_else(|| {
         wrong(format!(
-            "TSIG algorithm {:?} is not known; use hmac-sha256, hmac-sha384, hmac-sha512 or hmac-sha1",
-            tsig.algorithm
+            "the algorithm of TSIG key {name} is not known; use hmac-sha256, hmac-sha384, hmac-sha512 or hmac-sha1"
         ))
     })?;
     let bad_secret = || {
@@ -133,6 +136,11 @@ mod tests {
         assert!(text(&tsig("hmac-md5", "c2VjcmV0")).contains("hmac-sha256"));
         let bad = tsig("hmac-sha256", "not base64!");
         assert!(text(&bad).contains("is not base64") && !text(&bad).contains("not base64!"));
+        // As nsupdate takes it, and mixed up.
+        let whole = Tsig { name: "hmac-sha256:key:c2VjcmV0==".into(), ..tsig("hmac-sha256", "c2VjcmV0") };
+        for mistaken in [whole, tsig("c2VjcmV0", "hmac-sha256")] {
+            assert!(!text(&mistaken).contains("c2VjcmV0"), "{}", text(&mistaken));
+        }
         let rotation = Rotation { current: Some(tsig("hmac-sha256", "c2VjcmV0")), previous: None };
         let shown = format!("{rotation:?} {:?}", Keys::new(&rotation).unwrap());
         assert!(!shown.contains("c2VjcmV0") && !shown.contains("secret\""), "{shown}");

@@ -6,6 +6,7 @@ use domain::{
     base::{
         Message, MessageBuilder, Name as WireName, ParsedName, Rtype, ToName, Ttl,
         iana::{Class, Opcode},
+        message::RecordSection,
         message_builder::{AdditionalBuilder, PushError},
         rdata::{ComposeRecordData, UnknownRecordData},
         record::ParsedRecord,
@@ -32,8 +33,8 @@ pub(super) enum Prerequisite<'a> {
     NameUsed(&'a Name),
     /// The set does not exist.
     SetMissing(&'a Name, RecordType),
-    /// The set holds this value; all values of a set that are named are all that it holds.
-    Value(&'a Name, &'a Rdata),
+    /// The set holds this value, in these octets; all values of a set that are named are all that it holds.
+    Value(&'a Name, RecordType, &'a [u8]),
 }
 
 /// What an update does (RFC 2136 section 2.5).
@@ -92,7 +93,7 @@ pub(super) fn update(
             Prerequisite::NameUnused(name) => (name, Class::NONE, Rtype::ANY, &[]),
             Prerequisite::NameUsed(name) => (name, Class::ANY, Rtype::ANY, &[]),
             Prerequisite::SetMissing(name, rtype) => (name, Class::NONE, wire_type(*rtype), &[]),
-            Prerequisite::Value(name, rdata) => (name, Class::IN, wire_type(rdata.rtype()), rdata.wire()),
+            Prerequisite::Value(name, rtype, octets) => (name, Class::IN, wire_type(*rtype), octets),
         };
         message.push((wire_name(name), class, Ttl::ZERO, data(rtype, octets)?))?;
     }
@@ -110,10 +111,24 @@ pub(super) fn update(
 
 /// The records in the answer of a message.
 pub(super) fn items(message: &Message<Vec<u8>>) -> Result<Vec<Item>, String> {
-    let broken = |error: ParseError| format!("a message that can't be read: {error}");
-    let mut items = Vec::with_capacity(usize::from(message.header_counts().ancount()));
+    let count = message.header_counts().ancount();
+    read(message.answer().map_err(broken)?, count)
+}
+
+/// The records in its authority section.
+pub(super) fn authority(message: &Message<Vec<u8>>) -> Result<Vec<Item>, String> {
+    let count = message.header_counts().nscount();
+    read(message.authority().map_err(broken)?, count)
+}
+
+fn broken(error: ParseError) -> String {
+    format!("a message that can't be read: {error}")
+}
+
+fn read(section: RecordSection<'_, Vec<u8>>, count: u16) -> Result<Vec<Item>, String> {
+    let mut items = Vec::with_capacity(usize::from(count));
     let mut last: Option<(WireName<Vec<u8>>, Name)> = None;
-    for record in message.answer().map_err(broken)? {
+    for record in section {
         let record = record.map_err(broken)?;
         // The records of a name follow each other: its text is kept once.
         let name = match &last {

@@ -29,6 +29,10 @@ pub(super) struct Mirror {
     names: BTreeMap<Name, Vec<Held>>,
     /// Values that we can't read: their sets are not ours to touch.
     unreadable: BTreeSet<(Name, RecordType, Box<[u8]>)>,
+    /// Values that the server spells in another way than we do.
+    spelled: BTreeMap<(Name, Rdata), Box<[u8]>>,
+    /// Names of which nothing can be known.
+    hidden: BTreeSet<Name>,
     /// Signatures at the apex; where there is one, the server signs the zone.
     signatures: usize,
 }
@@ -74,7 +78,15 @@ impl Soa {
 impl Mirror {
     /// A version of a zone, still without records.
     pub(super) fn new(domain: Name, soa: Soa) -> Self {
-        Self { domain, soa, names: BTreeMap::new(), unreadable: BTreeSet::new(), signatures: 0 }
+        Self {
+            domain,
+            soa,
+            names: BTreeMap::new(),
+            unreadable: BTreeSet::new(),
+            spelled: BTreeMap::new(),
+            hidden: BTreeSet::new(),
+            signatures: 0,
+        }
     }
 
     /// The version.
@@ -92,6 +104,9 @@ impl Mirror {
         let Ok(rdata) = Rdata::from_wire(rtype, &wire) else {
             return self.unreadable.insert((name, rtype, wire.into()));
         };
+        if *rdata.wire() != *wire {
+            self.spelled.insert((name.clone(), rdata.clone()), wire.into());
+        }
         let records = self.names.entry(name).or_insert_with(|| Vec::with_capacity(1));
         match records.binary_search_by(|held| held.rdata.cmp(&rdata)) {
             Ok(at) => std::mem::replace(&mut records[at].ttl, ttl) != ttl,
@@ -125,6 +140,9 @@ impl Mirror {
         let Some(records) = self.names.get_mut(&item.name) else { return false };
         let Ok(at) = records.binary_search_by(|held| held.rdata.cmp(&rdata)) else { return false };
         records.remove(at);
+        if !self.spelled.is_empty() {
+            self.spelled.remove(&(item.name.clone(), rdata));
+        }
         if records.is_empty() {
             self.names.remove(&item.name);
         }
@@ -139,6 +157,24 @@ impl Mirror {
     /// All names that hold records.
     pub(super) fn names(&self) -> impl Iterator<Item = &Name> {
         self.names.keys()
+    }
+
+    /// How the server spells a value, where that is not our way.
+    pub(super) fn spelling(&self, name: &Name, rdata: &Rdata) -> Option<&[u8]> {
+        if self.spelled.is_empty() {
+            return None;
+        }
+        self.spelled.get(&(name.clone(), rdata.clone())).map(|octets| &**octets)
+    }
+
+    /// Notes that nothing can be known of a name.
+    pub(super) fn hide(&mut self, name: Name) {
+        self.hidden.insert(name);
+    }
+
+    /// Whether nothing can be known of a name.
+    pub(super) fn is_hidden(&self, name: &Name) -> bool {
+        self.hidden.contains(name)
     }
 
     /// Whether the set holds a value that we can't read.
@@ -199,9 +235,10 @@ impl Difference {
     }
 }
 
-/// Whether the server makes and drops such records as it signs: they are nobody's data.
+/// Whether the server makes and drops such records by itself, as it signs or counts versions: they are nobody's data.
 fn is_passing(domain: &Name, name: &Name, rtype: RecordType) -> bool {
-    matches!(rtype, RRSIG | NSEC | NSEC3) || (rtype == SIGNING_STATE && name == domain)
+    matches!(rtype, RRSIG | NSEC | NSEC3)
+        || (matches!(rtype, SIGNING_STATE | RecordType::SOA) && name == domain)
 }
 
 /// An identifier for a record at a server that has none: whatever has the same name and value is the same record.

@@ -4,6 +4,7 @@
 //! zone ─► client ─► conversation ─► connection      who is asked, and how
 //! zone ─► transfer, by_name ─► mirror               what is there
 //! apply ─► draft ─► message                         whole sets, compared before they are changed
+//! apply ─► verify                                   and read back after
 //! ```
 //!
 //! `message`, `transfer`, `mirror`, `draft` and `explain` are pure.
@@ -18,9 +19,11 @@ mod explain;
 mod key;
 mod message;
 mod mirror;
+mod refused;
 #[cfg(test)]
 mod tests;
 mod transfer;
+mod verify;
 mod zone;
 
 use std::{sync::Arc, time::Duration};
@@ -142,7 +145,7 @@ impl Provider for Rfc2136 {
     async fn check(&self) -> Result<Standing, ProviderError> {
         match self.client.ask(&query(&Name::root(), Rtype::SOA)).await {
             Ok(_) => Ok(Standing::default()),
-            Err(failure) if matches!(failure.cause, Cause::Refused(_) | Cause::Unsigned(_)) => {
+            Err(failure) if matches!(failure.cause, Cause::Refused(_) | Cause::Unsigned(Rcode::REFUSED)) => {
                 Ok(Standing::default())
             }
             Err(failure) => Err(explain("asking the server", &failure)),
@@ -151,17 +154,7 @@ impl Provider for Rfc2136 {
 
     async fn open(&self, domain: &Name, _id: Option<&str>) -> Result<Arc<dyn ZoneAccess>, ProviderError> {
         let mut zone = Zone::new(self.client.clone(), domain.clone(), self.reading, self.reread_after);
-        zone.soa().await.map_err(|failure| match &failure.cause {
-            // A server refuses questions about zones that it does not have.
-            Cause::Refused(rcode) if *rcode != Rcode::SERVFAIL => ProviderError::ZoneNotFound {
-                message: format!(
-                    "finding zone {domain}: server {} says {rcode}: it does not serve the zone, or not to this key; add \
-                     the zone there, or name another server",
-                    failure.server
-                ),
-            },
-            _other => explain(&format!("finding zone {domain}"), &failure),
-        })?;
+        zone.soa().await.map_err(|failure| explain(&format!("finding zone {domain}"), &failure))?;
         zone.name_servers = self.name_servers(domain).await?;
         Ok(Arc::new(zone))
     }

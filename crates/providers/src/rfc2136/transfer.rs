@@ -9,6 +9,9 @@ use super::{
     mirror::{Difference, Mirror, Soa},
 };
 
+/// No zone is that large; a server that sends more would take all memory.
+const MOST_RECORDS: usize = 10_000_000;
+
 /// What a transfer brought.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Transferred {
@@ -29,6 +32,8 @@ pub(super) struct Transfer<'a> {
     /// The version that we have, where differences were asked for.
     since: Option<u32>,
     state: State,
+    /// How many records came.
+    taken: usize,
 }
 
 enum State {
@@ -58,16 +63,20 @@ enum Step {
 impl<'a> Transfer<'a> {
     /// A transfer of the whole zone.
     pub(super) fn whole(domain: &'a Name) -> Self {
-        Self { domain, since: None, state: State::Start }
+        Self { domain, since: None, state: State::Start, taken: 0 }
     }
 
     /// A transfer of what changed since a version; the server may send the whole zone instead.
     pub(super) fn since(domain: &'a Name, serial: u32) -> Self {
-        Self { domain, since: Some(serial), state: State::Start }
+        Self { domain, since: Some(serial), state: State::Start, taken: 0 }
     }
 
     /// Takes the records of one message.
     pub(super) fn take(&mut self, items: Vec<Item>) -> Result<Next, String> {
+        self.taken += items.len();
+        if self.taken > MOST_RECORDS {
+            return Err(format!("a transfer of more than {MOST_RECORDS} records"));
+        }
         for item in items {
             self.take_item(item)?;
         }

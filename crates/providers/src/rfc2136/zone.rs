@@ -8,7 +8,10 @@ use std::{
 
 use async_trait::async_trait;
 use domain::base::{Message, Rtype, Serial, iana::Rcode};
-use tokio::{sync::Mutex, time::Instant};
+use tokio::{
+    sync::Mutex,
+    time::{Instant, timeout},
+};
 use zonekeeper_kernel::{
     capability::Capabilities,
     guard::Cleared,
@@ -25,6 +28,7 @@ use super::{
     explain::explain,
     message::{Unsigned, items, query, query_since},
     mirror::{Mirror, Soa},
+    refused::Refused,
     transfer::{Transfer, Transferred},
 };
 use crate::{Outcome, Progress, ProviderError, ZoneAccess};
@@ -40,6 +44,7 @@ pub(super) struct Zone {
     reread_after: Duration,
     /// Names that somebody asked for: all that is read where the zone is read by name.
     attended: std::sync::Mutex<BTreeSet<Name>>,
+    pub(super) refused: Refused,
     seen: Mutex<Option<Seen>>,
 }
 
@@ -51,6 +56,8 @@ pub(super) struct Seen {
     pub(super) server: usize,
     /// When all of it was read: a serial is not proof enough for ever.
     whole_at: Instant,
+    /// Whether it could not be asked for since: what comes back may have gone back and on again under other serials.
+    is_doubtful: bool,
     /// The names that were read, where not all were.
     names: BTreeSet<Name>,
     /// Names that others changed since the zone was last listed: whoever plans does not know of that yet.
@@ -59,13 +66,15 @@ pub(super) struct Seen {
 
 /// How often a zone is read that changes meanwhile.
 const MOST_LOOKS: usize = 5;
+/// However patient a server makes us, message by message.
+const LONGEST_TRANSFER: Duration = Duration::from_secs(600);
 
 // === impl Seen ===
 
 impl Seen {
     fn new(mirror: Mirror, server: usize) -> Self {
         let (names, unlisted) = (BTreeSet::new(), BTreeSet::new());
-        Self { mirror, server, whole_at: Instant::now(), names, unlisted }
+        Self { mirror, server, whole_at: Instant::now(), is_doubtful: false, names, unlisted }
     }
 }
 
@@ -74,8 +83,16 @@ impl Seen {
 impl Zone {
     /// A zone that exists; nothing of it was read yet.
     pub(super) fn new(client: Arc<Client>, domain: Name, reading: Reading, reread_after: Duration) -> Self {
-        let (name_servers, attended) = (Vec::new(), std::sync::Mutex::default());
-        Self { client, domain, name_servers, reading, reread_after, attended, seen: Mutex::default() }
+        Self {
+            client,
+            domain,
+            name_servers: Vec::new(),
+            reading,
+            reread_after,
+            attended: std::sync::Mutex::default(),
+            refused: Refused::default(),
+            seen: Mutex::default(),
+        }
     }
 
     /// Brings what was seen up to date, and says at which names something changed.
@@ -85,16 +102,22 @@ impl Zone {
     pub(super) async fn look(&self, seen: &mut Option<Seen>) -> Result<BTreeSet<Name>, ProviderError> {
         let act = format!("reading zone {}", self.domain);
         let refused = |failure: Failure| explain(&act, &failure);
-        let (server, soa) = self.soa().await.map_err(refused)?;
+        let (server, soa) = match self.soa().await {
+            Ok(found) => found,
+            Err(failure) => {
+                seen.iter_mut().for_each(|seen| seen.is_doubtful = true);
+                return Err(refused(failure));
+            }
+        };
         if self.reading == Reading::Names {
             return self.look_by_name(seen, server, soa).await.map_err(refused);
         }
-        let Some(Seen { mirror, server: last, whole_at, .. }) = seen else {
+        let Some(Seen { mirror, server: last, whole_at, is_doubtful, .. }) = seen else {
             *seen = Some(Seen::new(self.load(server).await?, server));
             return Ok(BTreeSet::new());
         };
         let is_older = Serial::from(soa.serial) < Serial::from(mirror.serial());
-        let is_to_be_reread = whole_at.elapsed() >= self.reread_after;
+        let is_to_be_reread = *is_doubtful || whole_at.elapsed() >= self.reread_after;
         if *last == server && soa.serial == mirror.serial() && !is_to_be_reread {
             return Ok(BTreeSet::new());
         }
@@ -171,6 +194,7 @@ impl Zone {
             && seen.server == server
             && seen.mirror.serial() == soa.serial
             && seen.names == *self.attended.lock().unwrap_or_else(PoisonError::into_inner)
+            && !seen.is_doubtful
             && seen.whole_at.elapsed() < self.reread_after
         {
             return Ok(BTreeSet::new());
@@ -188,9 +212,11 @@ impl Zone {
         for look in 1..=MOST_LOOKS {
             let mut mirror = Mirror::new(self.domain.clone(), soa);
             let by_name = ByName { client: &self.client, domain: &self.domain, server };
-            for item in by_name.read(&names).await? {
+            let found = by_name.read(&names).await?;
+            for item in found.items {
                 mirror.insert(item);
             }
+            found.hidden.into_iter().for_each(|name| mirror.hide(name));
             let (again, now) = self.soa().await?;
             // A zone that never rests is taken as it was found; its version is the older one, so that the next look
             // reads again.
@@ -218,13 +244,21 @@ impl Zone {
 
     /// The version that the first reachable server has.
     pub(super) async fn soa(&self) -> Result<(usize, Soa), Failure> {
-        let (server, answer) = self.client.ask(&query(&self.domain, Rtype::SOA)).await?;
+        let asked = self.client.ask(&query(&self.domain, Rtype::SOA)).await;
+        let (server, answer) = asked.map_err(|failure| match failure.cause {
+            // A server refuses questions about zones that it does not have; Knot does so unsigned.
+            Cause::Refused(rcode @ (Rcode::REFUSED | Rcode::NOTAUTH | Rcode::NXDOMAIN))
+            | Cause::Unsigned(rcode @ Rcode::REFUSED) => {
+                Failure { cause: Cause::NotServed(rcode), ..failure }
+            }
+            _ => failure,
+        })?;
         let found = items(&answer).map(|items| items.iter().find_map(|item| Soa::read(&self.domain, item)));
         match found {
             Ok(Some(soa)) if answer.header().aa() => Ok((server, soa)),
             Ok(_) => {
                 let server = self.client.address(server).into();
-                Err(Failure { server, cause: Cause::Refused(Rcode::NOTAUTH) })
+                Err(Failure { server, cause: Cause::NotServed(Rcode::NOTAUTH) })
             }
             Err(message) => Err(Failure::lost(self.client.address(server), message)),
         }
@@ -249,9 +283,13 @@ impl Zone {
         mut transfer: Transfer<'_>,
         question: &Unsigned,
     ) -> Result<Transferred, Failure> {
-        let mut take = |message: &Message<Vec<u8>>| transfer.take(items(message)?);
-        self.client.converse(server, Method::Transfer, question, &mut take).await?;
         let address = self.client.address(server);
+        let mut take = |message: &Message<Vec<u8>>| transfer.take(items(message)?);
+        let transferring = self.client.converse(server, Method::Transfer, question, &mut take);
+        match timeout(LONGEST_TRANSFER, transferring).await {
+            Ok(transferred) => transferred?,
+            Err(_) => return Err(Failure::lost(address, "a transfer that does not end")),
+        }
         transfer.finish().ok_or_else(|| Failure::lost(address, "a transfer that is not complete"))
     }
 }

@@ -128,7 +128,16 @@ pub fn change(operation: Operation, edits: Vec<Edit>) -> Change {
         (None, None) => unreachable!("an edit has a side"),
     };
     let name = edits[0].name().clone();
-    Change { operation, name, rtype, edits, unchanged: Vec::new(), cause: Cause::Wanted, holders: Vec::new() }
+    Change {
+        operation,
+        name,
+        rtype,
+        edits,
+        unchanged: Vec::new(),
+        claims: Vec::new(),
+        cause: Cause::Wanted,
+        holders: Vec::new(),
+    }
 }
 
 pub fn cleared(changes: Vec<Change>) -> Cleared {

@@ -48,6 +48,7 @@ fn change(edits: Vec<Edit>) -> Change {
         rtype,
         edits,
         unchanged: Vec::new(),
+        claims: Vec::new(),
         cause: Cause::Wanted,
         holders: Vec::new(),
     }

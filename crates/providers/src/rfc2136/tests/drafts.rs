@@ -1,4 +1,7 @@
-use zonekeeper_kernel::{plan::Change, rdata::RecordType};
+use zonekeeper_kernel::{
+    plan::Change,
+    rdata::{Rdata, RecordType},
+};
 
 use super::{
     super::{
@@ -20,7 +23,9 @@ fn said(zone: &Mirror, change: &Change) -> String {
         Prerequisite::NameUnused(name) => format!("no {}", short(name)),
         Prerequisite::NameUsed(name) => format!("some {}", short(name)),
         Prerequisite::SetMissing(name, rtype) => format!("no {} {rtype}", short(name)),
-        Prerequisite::Value(name, rdata) => format!("is {} {rdata}", short(name)),
+        Prerequisite::Value(name, rtype, octets) => {
+            format!("is {} {}", short(name), Rdata::from_wire(rtype, octets).unwrap())
+        }
     });
     let after = steps.in_order().into_iter().map(|step| match step {
         Step::RemoveSet(name, rtype) => format!("- {} {rtype}", short(name)),
@@ -58,6 +63,20 @@ fn a_claim_is_written_only_if_the_values_are_as_they_were() {
         ..change([create("a-www 300 TXT \"marker\"")])
     };
     assert_eq!(said(&zone, &adopted), "no a-www, is www 192.0.2.1, + a-www 300 \"marker\"");
+}
+
+#[test]
+fn a_set_is_changed_only_while_its_marker_says_that_it_is_ours() {
+    let zone = mirror(1, &["www 300 A 192.0.2.1", "a-www 300 TXT \"ours\""]);
+    let claimed = |text: &str| Change {
+        claims: vec![(name("a-www"), rdata("TXT", text))],
+        ..change([alter("www 300 A 192.0.2.1", "www 300 A 192.0.2.2")])
+    };
+    assert_eq!(
+        said(&zone, &claimed("\"ours\"")),
+        "is a-www \"ours\", is www 192.0.2.1, - www A, + www 300 192.0.2.2"
+    );
+    assert!(refused(&zone, &claimed("\"theirs\"")).starts_with("Pending"));
 }
 
 #[test]

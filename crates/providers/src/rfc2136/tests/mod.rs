@@ -1,6 +1,7 @@
-//! The pure parts: transfers, drafts and messages.
+//! The pure parts: transfers, drafts, messages and explanations.
 
 mod drafts;
+mod explain;
 mod messages;
 mod transfers;
 
@@ -93,6 +94,7 @@ fn change(edits: impl IntoIterator<Item = Edit>) -> Change {
         rtype: edits[0].after().map_or(RecordType::A, |after| after.rdata.rtype()),
         edits,
         unchanged: Vec::new(),
+        claims: Vec::new(),
         cause: Cause::Wanted,
         holders: Vec::<Holder>::new(),
     }
