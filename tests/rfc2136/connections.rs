@@ -27,7 +27,7 @@ async fn many_changes_share_one_connection() {
         let pass = stage.sync(&www(last)).await.unwrap();
         assert_eq!((pass.applied.len(), pass.failed.len()), (1, 0), "{pass:?}");
     }
-    assert_eq!(relay.connections(), 1);
+    assert_eq!((updates(&relay.since(0)), relay.connections()), (10, 1));
 }
 
 #[tokio::test(flavor = "multi_thread")]

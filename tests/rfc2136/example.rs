@@ -15,7 +15,7 @@ use zonekeeper_tests::{
     stage::{DOMAIN, tsig},
 };
 
-use crate::support::{serial, served};
+use crate::support::{DNSKEY, serial, served};
 
 const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/bind9");
 
@@ -126,6 +126,8 @@ async fn the_key_of_the_example_may_do_no_more_than_it_needs() {
         ("example.com", "update add example.com. 60 NS ns2.example.net."),
         ("example.com", "update delete example.com. NS"),
         ("example.com", "update add sub.example.com. 60 NS ns2.example.net."),
+        ("example.com", "update add example.com. 60 NSEC3PARAM 1 0 0 -"),
+        ("example.com", &format!("update add sub.example.com. 60 DNSKEY {DNSKEY}")),
     ] {
         let said = hand(&key, zone, lines).unwrap_err();
         assert!(said.contains("REFUSED"), "{lines}: {said}");

@@ -17,6 +17,10 @@ use zonekeeper_tests::{
     stage::{AtServer, DOMAIN, Marks, Stage},
 };
 
+/// A key as a zone would hold it.
+pub const DNSKEY: &str =
+    "256 3 13 mdsswUyr3DPW132mOi8V9xESWE8jTo0dxCjjnopKl+GqJxpVXckHAeF+KkxLbxILfDLUT0rAK9iUzy1L53eKGQ==";
+
 /// Counts requests by their method.
 #[derive(Debug, Default)]
 pub struct Counter(Mutex<BTreeMap<&'static str, usize>>);

@@ -8,10 +8,7 @@ use zonekeeper_tests::{
     wish::{Wish, want},
 };
 
-use crate::support::{counted, relayed, serial, served};
-
-const DNSKEY: &str =
-    "256 3 13 mdsswUyr3DPW132mOi8V9xESWE8jTo0dxCjjnopKl+GqJxpVXckHAeF+KkxLbxILfDLUT0rAK9iUzy1L53eKGQ==";
+use crate::support::{DNSKEY, counted, relayed, serial, served};
 
 /// A server whose updates are not signed, so that one can be emptied on its way.
 async fn unsigned() -> (AtServer, Stage, Relay) {

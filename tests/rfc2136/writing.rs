@@ -10,7 +10,7 @@ use zonekeeper_tests::{
 
 use crate::support::{by_hand, counted, serial, served};
 
-/// Case 25; of its 20 messages and the 60 the count, because every set has its marker.
+/// Case 25; the limit is 60 messages where the case says 20, because every set has its marker.
 #[tokio::test(flavor = "multi_thread")]
 async fn ten_thousand_records_take_few_messages() {
     let at = AtServer::start(Software::Bind);

@@ -5,11 +5,11 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
-const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 /// How fast a pause grows while changes come faster than they are served.
 const GROWTH: u32 = 4;
 /// Where nothing has come for this part of a pause, the burst is over, and with it the pause.
-const QUIET: u32 = 8;
+const QUIET: u32 = 16;
 const SHORTEST_QUIET: Duration = Duration::from_millis(100);
 
 /// So many passes in a row for one change each mean that somebody waits for each before the next.

@@ -144,6 +144,7 @@ impl ZoneWorker {
                     return Ok(pass);
                 }
                 Round::Again(wait) => {
+                    let wait = wait.max(if round == 1 { Duration::ZERO } else { pause });
                     let may_wait = match order.waiting {
                         Waiting::UpTo(limit) => wait <= limit,
                         Waiting::Never => wait <= Duration::from_secs(1),
@@ -152,7 +153,7 @@ impl ZoneWorker {
                         pass.retry = Some(wait);
                         return Ok(pass);
                     }
-                    tokio::time::sleep(wait.max(if round == 1 { Duration::ZERO } else { pause })).await;
+                    tokio::time::sleep(wait).await;
                     pause = (pause * 2).min(Duration::from_secs(5));
                 }
             }

@@ -86,8 +86,8 @@ fn refused(act: &str, server: &str, rcode: Rcode) -> ProviderError {
     match rcode {
         Rcode::REFUSED => ProviderError::Credentials {
             message: format!(
-                "{said}; allow the key this in update-policy, allow-update or allow-transfer, or thaw the zone if it is \
-                 frozen{}",
+                "{said}; allow it to the key of tsigSecretRef in update-policy, allow-update or allow-transfer, or thaw the \
+                 zone if it is frozen{}",
                 if act.ends_with("by AXFR") {
                     "; a server that transfers nothing can be read with rfc2136.reading: Names"
                 } else {
