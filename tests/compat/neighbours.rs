@@ -37,7 +37,8 @@ async fn one_zone_for_both() {
     catalogue::put(&client, &ingress(&pair.lab, "theirs", "192.0.2.1")).await;
     catalogue::put(&client, &service(&pair.lab, "ours", PREFIX, "192.0.2.2")).await;
     data(&["ours 192.0.2.2", "theirs 192.0.2.1"]).await;
-    // Who comes second to a name does not get it.
+    // Who comes second to a name does not get it, once it has seen the first.
+    pair.lab.scan().await;
     catalogue::put(&client, &service(&pair.lab, "theirs", PREFIX, "192.0.2.3")).await;
     catalogue::put(&client, &ingress(&pair.lab, "ours", "192.0.2.3")).await;
     // What changes and what goes is the owner's business.

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use zonekeeper_kernel::{capability::Capabilities, rdata::Rdata};
 use zonekeeper_tests::{
+    outside::by_hand,
     stage::{Marks, Stage},
     wish::{Wish, want},
 };
@@ -37,6 +38,19 @@ async fn an_update_of_a_record_read_long_ago_is_preceded_by_a_read() {
         assert_eq!(pass.plan.rejections.len(), 1, "a record that somebody took over is foreign");
         assert_eq!(stage.listing().await, before);
     }
+}
+
+/// A TXT marker claims a set: beside one that somebody made meanwhile it would claim theirs.
+#[tokio::test(start_paused = true)]
+async fn a_new_set_is_preceded_by_a_read_where_its_marker_claims_it_whole() {
+    let mut stage = Stage::memory(Marks::Txt, Capabilities::cloudflare(60)).await;
+    stage.worker.observe().await.expect("a listing");
+    stage.add(by_hand("A", "www", "203.0.113.1", 300)).await;
+    let before = stage.listing().await;
+    tokio::time::advance(Duration::from_secs(6)).await;
+    let pass = stage.sync(&[want("A", "www", ["192.0.2.1"]).ttl(300)]).await.expect("a pass");
+    assert_eq!((pass.plan.rejections.len(), pass.applied.len()), (1, 0), "{:#?}", pass.applied);
+    assert_eq!(stage.listing().await, before);
 }
 
 #[tokio::test(start_paused = true)]

@@ -75,6 +75,20 @@ async fn the_bind9_example_plans_applies_and_is_quiet() {
     assert!(code == Some(0) && said.contains("nothing to do"), "{said}");
 }
 
+/// An export is a whole zone, or none.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_zone_that_is_read_by_name_is_not_exported() {
+    let server = DnsServer::start(setup()).expect("the server starts");
+    let whole = format!("[\"{}\"]", server.address());
+    let (code, said) = Copy::of(&whole).run("export");
+    assert!(
+        code == Some(0) && said.contains("ns1.example.com.") && said.contains("SOA record is made up"),
+        "{said}"
+    );
+    let (code, said) = Copy::of(&format!("{whole}\n    reading: Names")).run("export");
+    assert!(code == Some(1) && said.contains("name by name"), "{said}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn tls_works_where_the_certificate_is_trusted_and_only_there() {
     let (certificates, port) = (tempfile::tempdir().unwrap(), dns_servers::free_port().unwrap());

@@ -63,6 +63,11 @@ pub trait ZoneAccess: Debug + Send + Sync {
     /// How many bytes a record's comment may have; none where there are no comments.
     fn comment_limit(&self) -> Option<usize>;
 
+    /// Whether a listing holds all that is there, and not only what was asked for.
+    fn lists_everything(&self) -> bool {
+        true
+    }
+
     /// All records.
     ///
     /// Guarantees: a complete listing or an error, never a part.
@@ -78,6 +83,11 @@ pub trait ZoneAccess: Debug + Send + Sync {
 
     /// The records of some names, read afresh.
     async fn read(&self, names: &BTreeSet<Name>) -> Result<Vec<(Name, LiveRecord)>, ProviderError>;
+
+    /// Whether a change happens only if what it touches is as it was read.
+    fn compares_before_writing(&self) -> bool {
+        false
+    }
 
     /// Whether a record that goes and comes again has the identifier that it had.
     fn reuses_ids(&self) -> bool {

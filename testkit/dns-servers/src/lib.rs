@@ -155,6 +155,10 @@ impl DnsServer {
     /// Kills it, as a power failure would.
     pub fn kill(&mut self) {
         if let Some(mut child) = self.child.take() {
+            // What runs before a server's command does not take it along.
+            for wrapped in children(child.id()) {
+                let _ = Command::new("kill").args(["-9", &wrapped]).status();
+            }
             let _ = child.kill();
             let _ = child.wait();
         }
@@ -265,6 +269,12 @@ impl Drop for DnsServer {
 /// A port for something more that a server listens on.
 pub fn free_port() -> Result<u16> {
     ports::free()
+}
+
+/// The processes that a process started.
+fn children(id: u32) -> Vec<String> {
+    let found = fs::read_to_string(format!("/proc/{id}/task/{id}/children")).unwrap_or_default();
+    found.split_whitespace().map(str::to_owned).collect()
 }
 
 /// A zone with a SOA record and one name server.

@@ -117,6 +117,24 @@ proptest! {
         }
     }
 
+    /// Law 3 at the moment of writing: the marker that makes a record ours is written with it, or named, so that a
+    /// provider that can compares it.
+    #[test]
+    fn law_3_a_change_names_the_marker_that_it_rests_on(case in case()) {
+        let zone = case.zone();
+        for change in applied(&case, &zone) {
+            let claims = NameClaims::read(&case.registry, &case.known, &zone.live, &change.name);
+            for edit in change.edits.iter().filter(|edit| edit.role() == Role::Data) {
+                let Some(before) = edit.before() else { continue };
+                let marker = claims.marker(before.rdata.rtype()).filter(|marker| marker.claim.is_ours());
+                let Some(marker) = marker else { continue };
+                let is_named = change.claims.contains(&(marker.name.clone(), marker.record.rdata.clone()));
+                let is_it = |edit: &Edit| *edit.name() == marker.name && edit.before() == Some(marker.record);
+                prop_assert!(is_named || change.edits.iter().any(is_it), "{:#?}", change);
+            }
+        }
+    }
+
     /// Law 4: a claim is written before or with its data, and removed after or with it.
     #[test]
     fn law_4_data_never_stands_without_its_claim(case in case()) {

@@ -100,7 +100,13 @@ impl Session {
             }
             None => {
                 let worker = zone.worker.as_mut().map_err(|error| error.clone())?;
+                if !worker.access().lists_everything() {
+                    bail!(
+                        "{domain} is read name by name (rfc2136.reading: Names), so that nobody knows all of it"
+                    );
+                }
                 worker.observe().await?;
+                notes.push("the SOA record is made up: the provider keeps its own".into());
                 for (name, records) in worker.cache().live().iter() {
                     lines.extend(records.iter().map(|record| Line {
                         name: name.clone(),

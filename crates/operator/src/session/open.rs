@@ -86,7 +86,8 @@ impl Session {
                     .first()
                     .map_or(Place { file: ".".into(), line: 0 }, |zone| zone.place.clone()),
                 field: String::new(),
-                message: "the folder declares no DNSProvider; add one with spec.cloudflare".into(),
+                message: "the folder declares no DNSProvider; add one with spec.cloudflare or spec.rfc2136"
+                    .into(),
             });
         }
         for declared in &folder.record_sets {

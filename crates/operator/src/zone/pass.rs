@@ -231,8 +231,10 @@ impl ZoneWorker {
         let is_stale = self.cache.is_older_than(STALE);
         let needs_reading = |change: &&Change| {
             change.edits.iter().any(|edit| match edit {
-                // A claim on values that are there already, which is all that is written of them.
-                Edit::Create { role: Role::Marker, .. } => is_stale && !change.unchanged.is_empty(),
+                // A claim on a whole set: on values that are there already, or on a place that is empty as far as is known.
+                Edit::Create { role: Role::Marker, .. } => {
+                    is_stale && !(change.unchanged.is_empty() && self.access.compares_before_writing())
+                }
                 Edit::Create { role: Role::Data, .. } => false,
                 Edit::Update { .. } => is_stale,
                 Edit::Delete { .. } => true,

@@ -1,6 +1,6 @@
 //! One connection to a server: messages with their length before them (RFC 1035 section 4.2.2), over TCP or TLS.
 
-use std::{io, sync::Arc};
+use std::{io, sync::Arc, time::Duration};
 
 use futures::FutureExt;
 use rustls::{ClientConfig, crypto::aws_lc_rs, pki_types::ServerName};
@@ -8,8 +8,12 @@ use rustls_platform_verifier::BuilderVerifierExt;
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
     net::TcpStream,
+    time::timeout,
 };
 use tokio_rustls::TlsConnector;
+
+/// How long a TLS handshake may take; less than a connection as a whole, so that it is known what was waited for.
+const SHAKING: Duration = Duration::from_millis(2_500);
 
 /// How messages travel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -65,7 +69,10 @@ impl Connector {
                 let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
                 let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
                 let name = ServerName::try_from(host).map_err(io::Error::other)?;
-                Box::new(tls.connect(name, stream).await?)
+                let shaking = timeout(SHAKING, tls.connect(name, stream));
+                let not_tls =
+                    |_| io::Error::other("no TLS handshake; is transport: TLS right for this port?");
+                Box::new(shaking.await.map_err(not_tls)??)
             }
         };
         Ok(Connection { stream })

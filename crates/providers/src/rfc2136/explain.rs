@@ -84,15 +84,16 @@ pub(super) fn explain(act: &str, failure: &Failure) -> ProviderError {
 fn refused(act: &str, server: &str, rcode: Rcode) -> ProviderError {
     let said = format!("{act}: server {server} says {rcode}");
     match rcode {
+        Rcode::REFUSED if act.ends_with("by AXFR") => ProviderError::Credentials {
+            message: format!(
+                "{said}; allow it to the key of tsigSecretRef or transferTsigSecretRef in allow-transfer; a server that \
+                 transfers nothing can be read with rfc2136.reading: Names"
+            ),
+        },
         Rcode::REFUSED => ProviderError::Credentials {
             message: format!(
-                "{said}; allow it to the key of tsigSecretRef in update-policy, allow-update or allow-transfer, or thaw the \
-                 zone if it is frozen{}",
-                if act.ends_with("by AXFR") {
-                    "; a server that transfers nothing can be read with rfc2136.reading: Names"
-                } else {
-                    ""
-                }
+                "{said}; allow it to the key of tsigSecretRef in update-policy or allow-update, or thaw the zone if it is \
+                 frozen"
             ),
         },
         Rcode::NOTAUTH | Rcode::NXDOMAIN => ProviderError::ZoneNotFound {
@@ -128,9 +129,11 @@ pub(super) fn explain_change(act: &str, failure: &Failure, hint: Option<String>)
         (_, Rcode::FORMERR, None) => ProviderError::Rejected {
             message: format!("{said}: it can't read a value; correct the value, or upgrade the server"),
         },
-        (_, Rcode::SERVFAIL, None) => {
-            ProviderError::Unavailable { message: format!("{said}; its log says why") }
-        }
+        (_, Rcode::SERVFAIL, None) => ProviderError::Unavailable {
+            message: format!(
+                "{said}; its log says why; often it may not write to the folder of the zone's file"
+            ),
+        },
         (_, _, None) => explain(act, failure),
     }
 }

@@ -322,6 +322,10 @@ impl ZoneAccess for Zone {
         None
     }
 
+    fn lists_everything(&self) -> bool {
+        self.reading == Reading::Transfer
+    }
+
     async fn list(&self) -> Result<Vec<(Name, LiveRecord)>, ProviderError> {
         let mut seen = self.seen.lock().await;
         self.look(&mut seen).await?;
@@ -342,6 +346,10 @@ impl ZoneAccess for Zone {
         seen.unlisted.extend(changed);
         seen.unlisted.retain(|name| !names.contains(name));
         Ok(names.iter().flat_map(|name| seen.mirror.records_at(name)).collect())
+    }
+
+    fn compares_before_writing(&self) -> bool {
+        true
     }
 
     /// A name and a value are all that there is to know a record by.
