@@ -24,6 +24,41 @@ async fn a_set_whose_marker_changed_hands_meanwhile_stays() {
     assert_eq!(served(&at.server, "www.example.com", "A"), ["192.0.2.1"]);
 }
 
+/// The same where both markers stand there, and for as long as the zone is not listed again.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_set_that_somebody_else_claims_too_stays() {
+    let at = AtServer::start(Software::Bind);
+    let (mut stage, _) = counted(&at).await;
+    stage.sync(&[want("A", "www", ["192.0.2.1"])]).await.unwrap();
+    by_hand(
+        &at.server,
+        "update add a-www.example.com 300 TXT \"heritage=external-dns,external-dns/owner=other\"",
+    );
+    for last in ["192.0.2.2", "192.0.2.3"] {
+        let pass = stage.sync(&[want("A", "www", [last])]).await.unwrap();
+        assert_eq!((pass.plan.rejections.len(), pass.applied.len()), (1, 0), "{pass:#?}");
+    }
+    assert_eq!(served(&at.server, "www.example.com", "A"), ["192.0.2.1"]);
+}
+
+/// Law 6: what is wished instead must be there before the rest may go.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_set_stays_while_the_server_refuses_what_is_to_replace_it() {
+    let at = AtServer::start(Software::Bind);
+    let (mut stage, _) = counted(&at).await;
+    stage.sync(&[want("A", "mail", ["192.0.2.1"])]).await.unwrap();
+    let mx = want("MX", "mail", ["10 nowhere.example.com"]);
+    for _ in 0..2 {
+        let pass = stage.sync(std::slice::from_ref(&mx)).await.unwrap();
+        assert_eq!((pass.applied.len(), pass.failed.len()), (0, 1), "{pass:#?}");
+        assert_eq!(served(&at.server, "mail.example.com", "A"), ["192.0.2.1"]);
+    }
+    let both = [mx, want("A", "nowhere", ["192.0.2.2"])];
+    assert!(stage.sync(&both).await.unwrap().failed.is_empty());
+    assert_eq!(served(&at.server, "mail.example.com", "A"), [""; 0]);
+    assert_eq!(served(&at.server, "mail.example.com", "MX"), ["10 nowhere.example.com."]);
+}
+
 /// Law 4: BIND ignores a marker beside an alias without a word, and would keep the data.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_alias_where_a_marker_goes_leaves_no_data_without_one() {

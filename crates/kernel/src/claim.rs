@@ -171,8 +171,9 @@ impl<'a> NameClaims<'a> {
         let legacy = form.names.legacy_marker_of(name, &registry.domain);
         if let Some(at) = legacy.filter(|at| form.names.data_of(at, &registry.domain).is_none()) {
             for rtype in data.iter().map(|record| record.rdata.rtype()) {
-                // AAAA sets never had an untyped marker (ExternalDNS case 52).
-                if rtype != RecordType::AAAA && !markers.iter().any(|marker| marker.rtype == rtype) {
+                // What else stands at the name may be anybody's: ExternalDNS wrote these alone by default.
+                let is_meant = matches!(rtype, RecordType::A | RecordType::CNAME);
+                if is_meant && !markers.iter().any(|marker| marker.rtype == rtype) {
                     markers.extend(set_marker(registry, form, live, (name, rtype), &at, MarkerPlace::Legacy));
                 }
             }

@@ -1,5 +1,7 @@
 //! Splits a plan into what is cleared and what a person must approve first.
 
+use std::collections::BTreeSet;
+
 use sha2::{Digest, Sha256};
 
 use crate::{
@@ -160,6 +162,18 @@ impl Cleared {
     /// The changes, in the order in which they are to be applied.
     pub fn changes(&self) -> &[Change] {
         &self.changes
+    }
+
+    /// Leaves out what is to go from names that something else comes to: it goes once that is there (law 6).
+    pub fn arrivals_first(&mut self) {
+        let arriving: BTreeSet<Name> = self
+            .changes
+            .iter()
+            .filter(|change| change.operation != Operation::Delete && !change.is_marker_only())
+            .map(|change| change.name.clone())
+            .collect();
+        self.changes
+            .retain(|change| change.operation != Operation::Delete || !arriving.contains(&change.name));
     }
 
     /// Takes the changes out.

@@ -193,6 +193,10 @@ impl ZoneWorker {
                 .extend(changes.into_iter().map(|change| Failure { error: not_kept(&change), change }));
             return Ok(Round::GaveUp(None));
         }
+        // What a person approved goes as it was shown.
+        if !pass.verdict.released_by_approval {
+            pass.verdict.cleared.arrivals_first();
+        }
         self.enter(pass, order).await?;
         let outcomes = access.apply(&pass.verdict.cleared, order.progress).await;
         let changes = std::mem::take(&mut pass.verdict.cleared).into_changes();

@@ -28,7 +28,7 @@ const FULL: usize = 64_500;
 /// BIND's default for max-records-per-type (9.18.28 and later).
 const BINDS_LARGEST_SET: usize = 100;
 
-/// So many changes are refused one by one; a server that refuses more is asked about the others another time.
+/// So many changes that were refused before are tried again; about the others a server is asked another time.
 const MOST_REFUSALS: usize = 64;
 
 /// Writes changes to one zone.
@@ -44,7 +44,7 @@ pub(super) struct Writer<'a> {
     /// What the sets hold then, the last word on each.
     pub(super) expected: BTreeMap<(Name, RecordType), Vec<Held>>,
     pub(super) written: Written,
-    /// How many changes were refused by themselves.
+    /// How many changes were refused again.
     refusals: usize,
     /// Whether the zone takes updates at all, once that was asked.
     takes_updates: bool,
@@ -155,7 +155,8 @@ impl<'a> Writer<'a> {
 
     fn draft(&self, index: usize, seen: &Seen) -> Result<Draft, ProviderError> {
         let change = &self.changes[index];
-        let mut names = change.edits.iter().map(Edit::name).chain([&change.name]);
+        let claims = change.claims.iter().map(|(name, _)| name);
+        let mut names = change.edits.iter().map(Edit::name).chain([&change.name]).chain(claims);
         if names.any(|name| seen.unlisted.contains(name)) {
             let message =
                 format!("{}: somebody changed it in between; the zone is read again", describe(change));
@@ -259,8 +260,7 @@ impl<'a> Writer<'a> {
             let hint = seen.as_ref().and_then(|seen| self.hint(draft, seen));
             let error = explain_change(&format!("writing {}", describe(change)), &failure, hint);
             self.outcomes[*index] = Some(Outcome::Refused(error.clone()));
-            if concern(&failure.cause) != Concern::State {
-                self.zone.refused.add(change);
+            if concern(&failure.cause) != Concern::State && self.zone.refused.add(change) {
                 self.refusals += 1;
             }
             return match self.refusals < MOST_REFUSALS {

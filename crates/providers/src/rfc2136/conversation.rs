@@ -133,7 +133,9 @@ fn verify(sequence: &mut ClientSequence<Arc<Key>>, answer: &mut Message<Vec<u8>>
     let rcode = answer.header().rcode();
     sequence.answer(answer, Time48::now()).map_err(|error| match error {
         // Who can't read a message can't sign an answer to it.
-        ValidationError::ServerUnsigned if matches!(rcode, Rcode::FORMERR | Rcode::NOTIMP) => {
+        ValidationError::ServerUnsigned
+            if matches!(rcode, Rcode::FORMERR | Rcode::NOTIMP | Rcode::SERVFAIL) =>
+        {
             Cause::Refused(rcode)
         }
         ValidationError::ServerUnsigned => Cause::Unsigned(rcode),

@@ -5,7 +5,7 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use zonekeeper_kernel::{plan::Change, render::hash_line};
+use zonekeeper_kernel::{name::Name, plan::Change, render::hash_line};
 
 /// Beyond this it is begun anew: who refuses so much refuses it again.
 const MOST: usize = 100_000;
@@ -24,22 +24,28 @@ impl Refused {
         if refused.is_empty() {
             return vec![(0..changes.len()).collect()];
         }
-        let turns: Vec<Option<usize>> =
-            changes.iter().map(|change| refused.get(&hash_line(change)).copied()).collect();
+        // What happens at one name stays in its order.
+        let mut turns: BTreeMap<&Name, usize> = BTreeMap::new();
+        for change in changes {
+            if let Some(turn) = refused.get(&hash_line(change)) {
+                turns.entry(&change.name).or_insert(*turn);
+            }
+        }
+        let turn = |index: &usize| turns.get(&changes[*index].name).copied();
         let (mut again, first): (Vec<usize>, Vec<usize>) =
-            (0..changes.len()).partition(|index| turns[*index].is_some());
-        again.sort_by_key(|index| turns[*index]);
+            (0..changes.len()).partition(|index| turn(index).is_some());
+        again.sort_by_key(turn);
         vec![again, first]
     }
 
-    /// A change was refused.
-    pub(super) fn add(&self, change: &Change) {
+    /// A change was refused; whether that is not the first time.
+    pub(super) fn add(&self, change: &Change) -> bool {
         let mut refused = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if refused.len() >= MOST {
             refused.clear();
         }
         let turn = refused.values().max().map_or(0, |last| last + 1);
-        refused.insert(hash_line(change), turn);
+        refused.insert(hash_line(change), turn).is_some()
     }
 
     /// A change was taken.
