@@ -171,11 +171,14 @@ impl<'a> NameClaims<'a> {
         let legacy = form.names.legacy_marker_of(name, &registry.domain);
         if let Some(at) = legacy.filter(|at| form.names.data_of(at, &registry.domain).is_none()) {
             for rtype in data.iter().map(|record| record.rdata.rtype()) {
-                // What else stands at the name may be anybody's: ExternalDNS wrote these alone by default.
-                let is_meant = matches!(rtype, RecordType::A | RecordType::CNAME);
-                if is_meant && !markers.iter().any(|marker| marker.rtype == rtype) {
-                    markers.extend(set_marker(registry, form, live, (name, rtype), &at, MarkerPlace::Legacy));
+                // AAAA sets never had an untyped marker (ExternalDNS case 52).
+                if rtype == RecordType::AAAA || markers.iter().any(|marker| marker.rtype == rtype) {
+                    continue;
                 }
+                let marker = set_marker(registry, form, live, (name, rtype), &at, MarkerPlace::Legacy);
+                // Somebody else's protects all that stands there; ours claims what ExternalDNS wrote by default.
+                let is_meant = matches!(rtype, RecordType::A | RecordType::CNAME);
+                markers.extend(marker.filter(|marker| is_meant || !marker.claim.is_ours()));
             }
         }
         let claim = |record: &LiveRecord| {
