@@ -41,6 +41,24 @@ async fn a_set_that_somebody_else_claims_too_stays() {
     assert_eq!(served(&at.server, "www.example.com", "A"), ["192.0.2.1"]);
 }
 
+/// Law 3: ExternalDNS's untyped marker says nothing of what else stands at its name.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_untyped_marker_claims_no_mail_and_no_text() {
+    let at = AtServer::start(Software::Bind);
+    by_hand(
+        &at.server,
+        "update add www.example.com 300 A 192.0.2.1\nupdate add www.example.com 300 MX 10 theirs.example.net.\n\
+         update add www.example.com 300 TXT \"theirs\"\n\
+         update add www.example.com 300 TXT \"heritage=external-dns,external-dns/owner=test-owner\"",
+    );
+    let (mut stage, _) = counted(&at).await;
+    let pass = stage.sync(&[want("A", "www", ["192.0.2.2"])]).await.unwrap();
+    assert!(pass.failed.is_empty() && pass.plan.rejections.is_empty(), "{pass:#?}");
+    assert_eq!(served(&at.server, "www.example.com", "A"), ["192.0.2.2"], "which it does claim");
+    assert_eq!(served(&at.server, "www.example.com", "MX"), ["10 theirs.example.net."]);
+    assert!(served(&at.server, "www.example.com", "TXT").contains(&"\"theirs\"".into()));
+}
+
 /// Law 6: what is wished instead must be there before the rest may go.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_set_stays_while_the_server_refuses_what_is_to_replace_it() {
