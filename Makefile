@@ -3,7 +3,7 @@ SHELL := /bin/bash
 CACHE ?= $(if $(ZONEKEEPER_CACHE),$(ZONEKEEPER_CACHE),$(if $(XDG_CACHE_HOME),$(XDG_CACHE_HOME),$(HOME)/.cache)/zonekeeper)
 
 .DEFAULT_GOAL := help
-.PHONY: help up test unit compat check gen bench setup tools
+.PHONY: help up test unit laws compat fuzz check gen bench setup tools
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -23,6 +23,12 @@ unit: ## the tests that need nothing but Rust
 compat: ## ExternalDNS and Zonekeeper side by side: records, taking over, accidents
 	@scripts/setup test
 	@cargo test --package zonekeeper-tests --test compat
+
+laws: ## the laws on new random cases, PROPTEST_CASES (100000) each
+	@PROPTEST_CASES=$${PROPTEST_CASES:-100000} cargo test --package zonekeeper-kernel --test laws
+
+fuzz: ## every parser of outside bytes, FUZZ_SECONDS (60) each
+	@FUZZ_SECONDS=$${FUZZ_SECONDS:-60} cargo test --package zonekeeper-tests --test fuzz -- --nocapture
 
 check: ## formatting, lints, dependency policy, generated files
 	@scripts/setup check

@@ -17,7 +17,13 @@ fn following(lab: &Lab<'_>, name: &str, source: &str) -> Manifest {
 }
 
 fn http(source: Value) -> Manifest {
-    address_source("home", json!({"http": [source], "interval": "1s"}))
+    address_source("home", json!({"http": [source], "interval": "10s"}))
+}
+
+/// Has the source asked now, rather than after its interval.
+async fn ask(lab: &Lab<'_>, web: &Web) {
+    let asked = web.requests().len().to_string();
+    lab.annotate("AddressSource", "home", "reconcile.fluxcd.io/requestedAt", &asked).await;
 }
 
 async fn follows(lab: &Lab<'_>, within: Duration, expected: &[&str]) {
@@ -56,7 +62,68 @@ async fn case_23_and_31_what_can_not_be_an_address_or_a_url_is_refused() {
     for url in ["/ip", "ftp://example.net/ip", "ip.example.net", "file:///etc/passwd"] {
         lab.refused(&address_source("home", json!({"http": [{"url": url}]}))).await;
     }
-    lab.refused(&address_source("home", json!({"static": ["192.0.2.1"], "interval": "0s"}))).await;
+    for interval in ["0s", "1ms", "9s", "9.999s"] {
+        let source = address_source("home", json!({"static": ["192.0.2.1"], "interval": interval}));
+        let error = lab.refused(&source).await;
+        assert!(error.contains("interval"), "{interval}: {error}");
+    }
+}
+
+#[tokio::test]
+async fn a_filter_without_end_spoils_its_own_source_only() {
+    let lab = Lab::new("boxed").await;
+    let web = Web::saying(r#"{"ip": "192.0.2.7"}"#).await;
+    let tenant = lab.tenant(json!({})).await;
+    for (name, jq) in [("deep", "def f: f+1; f"), ("endless", "def f: f; f"), ("large", "[range(1e12)]")] {
+        let source = address_source(name, json!({"http": [{"url": web.url(), "jq": jq}]}));
+        lab.apply(&source.in_namespace(tenant.name())).await;
+    }
+    lab.ready(&http(json!({"url": web.url(), "jq": ".ip"}))).await;
+    lab.ready(&following(&lab, "good", "home")).await;
+    for name in ["deep", "endless", "large"] {
+        let of_tenant = format!("{}/{name}", tenant.name());
+        let message = lab.wait_reason("AddressSource", &of_tenant, "TargetsUnknown").await;
+        assert!(message.contains("was stopped"), "{name}: {message}");
+    }
+    lab.ready(&lab.a("other", "192.0.2.1")).await;
+    assert_eq!(lab.contents(), ["good A 192.0.2.7", "other A 192.0.2.1"]);
+}
+
+#[tokio::test]
+async fn answers_that_keep_changing_take_effect_ten_times_and_then_once_a_minute() {
+    let lab = Lab::new("flapping").await;
+    let web = Web::saying("192.0.2.1").await;
+    lab.ready(&http(json!({"url": web.url()}))).await;
+    lab.ready(&following(&lab, "www", "home")).await;
+    let mark = lab.mark();
+    let limited = eventually("the source is limited", Duration::from_secs(60), async || {
+        let asked = web.requests().len();
+        web.answer(Answer::Text(200, format!("192.0.2.{}", asked % 250 + 2)));
+        ask(&lab, &web).await;
+        let object = lab.get("AddressSource", "home").await.expect("it is there");
+        let shown = condition(&object, "Ready");
+        if shown.reason == "RateLimited" { Ok(object) } else { Err(shown.reason) }
+    })
+    .await;
+    assert_eq!(condition(&limited, "Reconciling").status, "True");
+    let writes = lab.changes_since(mark).len();
+    let asked = web.requests().len();
+    assert!(writes < asked, "{writes} writes for {asked} answers");
+    lab.wait_ready("RecordSet", "www").await;
+}
+
+#[tokio::test]
+async fn one_release_asks_and_the_others_use_what_it_found() {
+    let lab = Lab::new("asked-once").await;
+    let web = Web::saying("192.0.2.1").await;
+    let theirs = http(json!({"url": web.url()})).with("controllerName", "zonekeeper.dev/another");
+    lab.apply(&theirs).await;
+    lab.not_ready(&following(&lab, "www", "home"), "TargetsUnknown").await;
+    assert_eq!(web.requests().len(), 0);
+    let found = json!({"status": {"addresses": ["192.0.2.5"]}});
+    lab.patch_status("AddressSource", "home", found).await;
+    lab.wait_ready("RecordSet", "www").await;
+    assert_eq!((lab.contents(), web.requests().len()), (vec!["www A 192.0.2.5".to_owned()], 0));
 }
 
 #[tokio::test]
@@ -67,10 +134,11 @@ async fn case_24_a_dynamic_address_is_followed_by_every_record() {
     lab.ready(&following(&lab, "one", "home")).await;
     lab.ready(&following(&lab, "two", "home")).await;
     web.answer(Answer::Text(200, "192.0.2.2".into()));
-    // Its own interval of a second, and one more to follow.
-    follows(&lab, FOLLOW * 2, &["one A 192.0.2.2", "two A 192.0.2.2"]).await;
+    // Its own interval of ten seconds, and one more to follow.
+    follows(&lab, FOLLOW * 12, &["one A 192.0.2.2", "two A 192.0.2.2"]).await;
     // Case 30, and all sources failing: the last good address is kept.
     web.answer(Answer::Text(503, "192.0.2.66".into()));
+    ask(&lab, &web).await;
     let message = lab.wait_reason("AddressSource", "home", "TargetsUnknown").await;
     assert!(message.contains("503"), "{message}");
     let object = lab.get("AddressSource", "home").await.expect("it is there");

@@ -112,6 +112,27 @@ async fn case_47_a_deleted_record_is_created_again_within_the_interval() {
     assert!(message.contains("live none") && message.contains("192.0.2.1"), "{message}");
 }
 
+/// A record that a person renames in the dashboard and keeps is theirs, though this process, and after a restart the
+/// status, remember its id.
+#[tokio::test]
+async fn a_record_that_is_renamed_from_outside_is_left_alone() {
+    let lab = scanning("renamed").await;
+    lab.ready(&lab.a("www", "192.0.2.1")).await;
+    let id = lab.id_of("www", "A");
+    lab.sim.edit(&lab.zone, &id, json!({"name": lab.at("kept"), "comment": ""}));
+    // Ours is created again, and the renamed one stays, now and after a restart.
+    lab.wait_contents(&["kept A 192.0.2.1", "www A 192.0.2.1"]).await;
+    lab.scan().await;
+    lab.kill().await;
+    lab.run();
+    lab.scan().await;
+    lab.delete("RecordSet", "www").await;
+    lab.wait_gone("RecordSet", "www").await;
+    lab.scan().await;
+    assert_eq!(lab.contents(), ["kept A 192.0.2.1"]);
+    assert_eq!(lab.id_of("kept", "A"), id);
+}
+
 #[tokio::test]
 async fn a_foreign_record_of_the_same_name_stays_beside_ours() {
     let lab = scanning("beside").await;
@@ -166,4 +187,86 @@ async fn reported_drift_is_left_alone_until_somebody_edits_the_object() {
     lab.ready(&lab.a("www", "192.0.2.2").with("ttl", 300)).await;
     assert_eq!(lab.record("www", "A")["content"], "192.0.2.2");
     lab.wait_condition("DNSZone", "zone", "DriftDetected", "False", "Programmed").await;
+}
+
+#[tokio::test]
+async fn a_listing_that_lags_behind_an_update_costs_no_second_write() {
+    let lab = scanning("lagging").await;
+    lab.ready(&lab.a("www", "192.0.2.1")).await;
+    lab.ready(&lab.a("gone", "192.0.2.1")).await;
+    // Longer than this test takes.
+    lab.sim.lag(Duration::from_secs(3_600));
+    let mark = lab.mark();
+    lab.ready(&lab.a("www", "192.0.2.2")).await;
+    lab.ready(&lab.a("new", "192.0.2.1")).await;
+    lab.delete("RecordSet", "gone").await;
+    lab.wait_gone("RecordSet", "gone").await;
+    for _ in 0..5 {
+        lab.scan().await;
+    }
+    let changes = ["~ www A 192.0.2.1 -> 192.0.2.2", "+ new A 192.0.2.1", "- gone A 192.0.2.1"];
+    assert_eq!(lab.changes_since(mark), changes);
+    let www = lab.wait_ready("RecordSet", "www").await;
+    assert!(!condition(&www, "DriftDetected").is("True"), "{www:#}");
+    let drifted = |told: &Told| told.reason.starts_with("Drift");
+    assert!(!lab.events("RecordSet", "www").await.iter().any(drifted));
+}
+
+/// What leaves and comes back as it was is wanted: nobody changed it from outside.
+#[tokio::test]
+async fn what_left_and_comes_back_unchanged_is_written_and_is_no_drift() {
+    for drift in ["Report", "Revert"] {
+        let lab = Lab::ready_to_run(&format!("back-{}", drift.to_lowercase())).await;
+        let guard = json!({"settle": "0s", "maxDeletePercent": 100});
+        lab.apply(&lab.dns_zone().with("drift", drift).with("guard", guard)).await;
+        lab.run();
+        let www = || lab.a("www", "192.0.2.1");
+        lab.ready(&lab.a("other", "192.0.2.1")).await;
+        lab.ready(&www()).await;
+        lab.delete("RecordSet", "www").await;
+        lab.wait_gone("RecordSet", "www").await;
+        lab.ready(&www()).await;
+        lab.wait_contents(&["other A 192.0.2.1", "www A 192.0.2.1"]).await;
+        // Another type, another name, another value; and back.
+        let aliased = lab.records("www", "CNAME", &["other.example.net."]);
+        let renamed = lab.a("api", "192.0.2.1").named("www");
+        for (change, contents) in [
+            (aliased, ["other A 192.0.2.1", "www CNAME other.example.net"]),
+            (renamed, ["api A 192.0.2.1", "other A 192.0.2.1"]),
+            (lab.a("www", "192.0.2.2"), ["other A 192.0.2.1", "www A 192.0.2.2"]),
+        ] {
+            lab.ready(&change).await;
+            lab.wait_contents(&contents).await;
+            lab.ready(&www()).await;
+            lab.wait_contents(&["other A 192.0.2.1", "www A 192.0.2.1"]).await;
+        }
+        let told = lab.events("RecordSet", "www").await;
+        assert!(!told.iter().any(|event| event.reason.starts_with("Drift")), "{drift}: {told:?}");
+        // What is changed from outside still is drift.
+        lab.sim.edit(&lab.zone, &lab.id_of("www", "A"), json!({"content": "192.0.2.66"}));
+        lab.scan().await;
+        match drift {
+            "Report" => drop(lab.wait_reason("RecordSet", "www", "DriftDetected").await),
+            _revert => lab.wait_contents(&["other A 192.0.2.1", "www A 192.0.2.1"]).await,
+        }
+    }
+}
+
+/// A restart does not take a change from outside that was reported for a new wish.
+#[tokio::test]
+async fn reported_drift_outlives_a_restart() {
+    let lab = Lab::ready_to_run("report-restart").await;
+    lab.apply(&lab.dns_zone().with("drift", "Report")).await;
+    lab.run();
+    lab.ready(&lab.a("www", "192.0.2.1")).await;
+    lab.wait_ready("DNSZone", "zone").await;
+    lab.sim.edit(&lab.zone, &lab.id_of("www", "A"), json!({"content": "192.0.2.66"}));
+    lab.scan().await;
+    lab.wait_reason("RecordSet", "www", "DriftDetected").await;
+    let mark = lab.mark();
+    lab.kill().await;
+    lab.run();
+    lab.scan().await;
+    lab.wait_reason("RecordSet", "www", "DriftDetected").await;
+    assert_eq!(lab.changes_since(mark), [""; 0]);
 }

@@ -96,3 +96,57 @@ async fn namespaces_share_a_set_only_where_the_grant_says_so() {
     lab.wait_ready("RecordSet", &format!("{}/www", two.name())).await;
     assert_eq!(lab.contents(), ["www A 192.0.2.1", "www A 192.0.2.2"]);
 }
+
+/// A name belongs to one namespace, under all its types, also while its holder changes the type.
+#[tokio::test]
+async fn a_name_belongs_to_one_namespace() {
+    let lab = Lab::ready_to_run("one-namespace").await;
+    let grants = json!([{"namespaces": {"from": "All"}, "types": ["A", "AAAA", "CNAME", "HTTPS", "TXT"]}]);
+    lab.apply(&lab.dns_zone().with("allowedRecords", grants)).await;
+    let (one, two) = (lab.tenant(json!({})).await, lab.tenant(json!({})).await);
+    // The older claim of the second namespace waits: the first one's stands in the zone already.
+    let theirs = lab.a("www", "192.0.2.1").in_namespace(one.name());
+    lab.run();
+    lab.ready(&theirs).await;
+    let wishes =
+        [("AAAA", "2001:db8::2"), ("HTTPS", "1 . alpn=h2"), ("TXT", "x"), ("CNAME", "two.example.net.")];
+    for (rtype, value) in wishes {
+        let wish = lab.records("www", rtype, &[value]).in_namespace(two.name()).named(&rtype.to_lowercase());
+        let message = lab.not_ready(&wish, "Conflict").await;
+        assert!(message.contains(&format!("{}/www", one.name())), "{message}");
+    }
+    assert_eq!(lab.contents(), ["www A 192.0.2.1"]);
+    // The holder changes the type: the name stays its own.
+    let changed = lab.records("www", "CNAME", &["one.example.net."]).in_namespace(one.name());
+    lab.ready(&changed).await;
+    lab.scan().await;
+    assert_eq!(lab.contents(), ["www CNAME one.example.net"]);
+    for (rtype, _) in wishes {
+        let name = format!("{}/{}", two.name(), rtype.to_lowercase());
+        lab.wait_reason("RecordSet", &name, "Conflict").await;
+    }
+    // When it gives the name up, the other namespace gets it.
+    lab.delete("RecordSet", &format!("{}/www", one.name())).await;
+    lab.wait_gone("RecordSet", &format!("{}/www", one.name())).await;
+    lab.wait_ready("RecordSet", &format!("{}/aaaa", two.name())).await;
+}
+
+/// A status names what was written for its object, not what another one's wish has put there.
+#[tokio::test]
+async fn an_object_in_conflict_names_no_record_and_no_time() {
+    let lab = Lab::ready_to_run("conflict-status").await;
+    lab.apply(&lab.dns_zone().with("allowedRecords", json!([{"namespaces": {"from": "All"}}]))).await;
+    lab.run();
+    let (one, two) = (lab.tenant(json!({})).await, lab.tenant(json!({})).await);
+    lab.ready(&lab.a("www", "192.0.2.1").in_namespace(one.name())).await;
+    lab.not_ready(&lab.a("www", "192.0.2.1").in_namespace(two.name()), "Conflict").await;
+    // What is written for the holder later is no write for the other one either.
+    lab.ready(&lab.a("www", "192.0.2.1").in_namespace(one.name()).with("ttl", 600)).await;
+    lab.scan().await;
+    let name = format!("{}/www", two.name());
+    lab.wait_reason("RecordSet", &name, "Conflict").await;
+    let status = lab.get("RecordSet", &name).await.expect("it is there")["status"].clone();
+    assert!(status.get("lastSyncTime").is_none(), "{status}");
+    let zones = status["zones"].as_array().cloned().unwrap_or_default();
+    assert!(zones.iter().all(|zone| zone.get("records").is_none()), "{status}");
+}

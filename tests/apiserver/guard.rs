@@ -1,8 +1,10 @@
 //! Many deletes at once wait for a person; nothing else does.
 
+use std::time::{Duration, Instant};
+
 use futures::{StreamExt, stream};
 use kube::api::ListParams;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::support::{Lab, condition, lab::DEADLINE, objects};
 
@@ -46,16 +48,9 @@ async fn leaving(lab: &Lab<'_>) -> Vec<Value> {
 async fn forty_percent_deleted_at_once_are_held_and_released_once_by_approval() {
     let lab = full("at-once").await;
     delete(&lab, 0..80).await;
-    let zone = lab
-        .wait("DNSZone", "zone", "the rest is held", |object| {
-            let status = &object["status"];
-            let deleted = status["guard"]["deletes"].as_u64().unwrap_or_default();
-            condition(object, "Held").is("True") && status["plan"]["held"].as_u64() == Some(80 - deleted)
-        })
-        .await;
-    // At most 30 % went; all that is beyond waits and says so.
-    let left = lab.contents().len();
-    assert!(left >= COUNT - 60, "{left}");
+    let zone = lab.wait("DNSZone", "zone", "all are held", |zone| zone["status"]["plan"]["held"] == 80).await;
+    // None of them went before the guard had seen them all.
+    assert_eq!(lab.contents().len(), COUNT);
     assert_eq!(condition(&zone, "Ready").reason, "Held");
     assert_eq!(condition(&zone, "Stalled").status, "True");
     assert!(condition(&zone, "Held").message.contains("zonekeeper.dev/approve-plan"));
@@ -145,4 +140,78 @@ async fn apex_ns_is_always_held() {
     let message = lab.not_ready(&lab.records("@", "NS", &["ns2.example.net."]).named("ns"), "Held").await;
     assert!(message.contains("NS and SOA"), "{message}");
     assert_eq!(lab.contents(), ["@ NS ns1.example.net"]);
+}
+
+#[tokio::test]
+async fn deletes_one_after_the_other_are_judged_together_and_nothing_else_waits() {
+    let lab = full("settling").await;
+    lab.apply(&lab.dns_zone().with("guard", json!({"settle": "15s"}))).await;
+    for number in 0..80 {
+        lab.delete("RecordSet", &format!("n{number:03}")).await;
+    }
+    // Creates, updates and changes of type go on meanwhile.
+    lab.ready(&lab.a("new", "192.0.2.3")).await;
+    lab.ready(&lab.a("n150", "192.0.2.2")).await;
+    lab.ready(&lab.records("n151", "CNAME", &["new.example.net."])).await;
+    let zone = lab.get("DNSZone", "zone").await.expect("it is there");
+    assert_eq!(zone["status"]["plan"]["held"].as_u64().unwrap_or_default(), 0, "nothing is judged yet");
+    let zone = lab.wait("DNSZone", "zone", "all are held", |zone| zone["status"]["plan"]["held"] == 80).await;
+    assert_eq!(lab.contents().len(), COUNT + 1);
+    assert_eq!(zone["status"]["guard"]["deletes"].as_u64().unwrap_or_default(), 0);
+}
+
+#[tokio::test]
+async fn a_lone_delete_is_gone_soon_and_says_that_it_goes() {
+    let lab = full("lone").await;
+    let begun = Instant::now();
+    lab.delete("RecordSet", "n000").await;
+    lab.wait_reason("RecordSet", "n000", "Terminating").await;
+    lab.wait_gone("RecordSet", "n000").await;
+    // Two seconds, and what a busy machine adds to that.
+    let took = begun.elapsed();
+    assert!(took < Duration::from_secs(10), "{took:?}");
+    assert_eq!(lab.contents().len(), COUNT - 1);
+    lab.wait("DNSZone", "zone", "nothing is left", |zone| zone["status"]["plan"]["deletes"] == 0).await;
+}
+
+#[tokio::test]
+async fn a_crash_while_deletes_settle_loses_nothing() {
+    let lab = full("settling-crash").await;
+    lab.apply(&lab.dns_zone().with("guard", json!({"settle": "60s"}))).await;
+    lab.delete("RecordSet", "n000").await;
+    lab.wait("DNSZone", "zone", "the plan shows it", |zone| zone["status"]["plan"]["deletes"] == 1).await;
+    lab.kill().await;
+    assert_eq!(lab.contents().len(), COUNT);
+    lab.run();
+    lab.wait("DNSZone", "zone", "it is found again", |zone| zone["status"]["plan"]["deletes"] == 1).await;
+    // Suspended and resumed, and judged at once from then on.
+    lab.apply(&lab.dns_zone().with("guard", json!({"settle": "60s"})).with("suspend", true)).await;
+    lab.wait_condition("DNSZone", "zone", "Ready", "True", "Suspended").await;
+    assert_eq!(lab.contents().len(), COUNT);
+    lab.apply(&lab.dns_zone().with("guard", json!({"settle": "0s"}))).await;
+    lab.wait_gone("RecordSet", "n000").await;
+    assert_eq!(lab.contents().len(), COUNT - 1);
+}
+
+#[tokio::test]
+async fn the_mass_delete_of_one_namespace_holds_no_other() {
+    let lab = Lab::ready_to_run("tenants").await;
+    lab.apply(&lab.dns_zone().with("allowedRecords", json!([{"namespaces": {"from": "All"}}]))).await;
+    lab.run();
+    let (many, few) = (lab.tenant(json!({})).await, lab.tenant(json!({})).await);
+    let wish =
+        |number: usize, namespace: &str| lab.a(&format!("n{number:03}"), "192.0.2.1").in_namespace(namespace);
+    let mut wishes: Vec<_> = (0..20).map(|number| wish(number, many.name())).collect();
+    wishes.extend((20..22).map(|number| wish(number, few.name())));
+    stream::iter(&wishes).for_each_concurrent(8, |wish| async { drop(lab.ready(wish).await) }).await;
+    for number in 0..20 {
+        lab.delete("RecordSet", &format!("{}/n{number:03}", many.name())).await;
+    }
+    lab.delete("RecordSet", &format!("{}/n020", few.name())).await;
+    lab.wait("DNSZone", "zone", "20 are held", |zone| zone["status"]["plan"]["held"] == 20).await;
+    lab.wait_gone("RecordSet", &format!("{}/n020", few.name())).await;
+    // And while they are held, too.
+    lab.delete("RecordSet", &format!("{}/n021", few.name())).await;
+    lab.wait_gone("RecordSet", &format!("{}/n021", few.name())).await;
+    assert_eq!(lab.contents().len(), 20);
 }

@@ -17,6 +17,7 @@ mod guard;
 mod limits;
 mod marker_key;
 mod meanwhile;
+mod panics;
 mod policies;
 mod prune;
 mod records;

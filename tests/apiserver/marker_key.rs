@@ -76,3 +76,28 @@ async fn a_key_deleted_while_it_runs_is_missed_too() {
     lab.wait_ready("RecordSet", "www").await;
     assert_eq!(lab.changes_since(mark), [""; 0]);
 }
+
+#[tokio::test]
+async fn a_secret_without_a_key_is_said_and_never_used() {
+    let lab = Lab::ready_to_run("empty-key").await;
+    for data in [&[("previous", "the key before, long enough")][..], &[("current", "")], &[("current", "\n")]]
+    {
+        lab.put_secret(SECRET, data).await;
+        lab.run();
+        let message = lab.wait_reason("DNSProvider", lab.home.name(), "RefNotFound").await;
+        assert!(message.contains(SECRET) && message.contains("`current`"), "{message}");
+        lab.not_ready(&lab.a("www", "192.0.2.1"), "RefNotFound").await;
+        assert_eq!(lab.contents(), [""; 0], "nothing is signed with nothing");
+        lab.kill().await;
+    }
+    lab.run();
+    lab.put_secret(SECRET, &[("current", "a key that is long enough")]).await;
+    lab.wait_ready("RecordSet", "www").await;
+    // A key that worked is not given up for one that is empty.
+    let signed = lab.record("www", "A")["comment"].clone();
+    lab.put_secret(SECRET, &[("current", "")]).await;
+    let message = lab.wait_reason("DNSProvider", lab.home.name(), "RefNotFound").await;
+    assert!(message.contains("before are used on"), "{message}");
+    lab.ready(&lab.a("www", "192.0.2.2")).await;
+    assert_eq!(lab.record("www", "A")["comment"], signed);
+}

@@ -57,12 +57,14 @@ spec: {{domain: example.com, sources: {{}}, allowedRecords: [{{namespaces: {{fro
     assert_eq!(ready["status"]["provider"], "cloudflare");
     let www = records("www.example.com", "A", &["192.0.2.1"]);
     lab.ready(&www).await;
-    // Case 5: with a second one, a zone that names none asks for a name; who names one goes on.
+    // Case 5: with a second one, a new zone that names none asks for a name; what had the only one goes on.
     lab.apply(&secret("second", "apiToken", &lab.token).in_namespace("zonekeeper-system")).await;
     let second = lab.provider().named("second").without("controllerName");
     lab.ready(&second.with("cloudflare.apiTokenSecretRef", json!({"name": "second"}))).await;
-    let message = lab.wait_reason("DNSZone", "zonekeeper-system/example-com", "RefNotFound").await;
+    let late = zone("late.example.com").named("late").in_namespace("zonekeeper-system");
+    let message = lab.not_ready(&late, "RefNotFound").await;
     assert!(message.contains("cloudflare, second") && message.contains("providerRef"), "{message}");
+    lab.wait_ready("DNSZone", "zonekeeper-system/example-com").await;
     let mark = lab.mark();
     lab.patch(
         "DNSZone",

@@ -196,3 +196,82 @@ async fn case_46_metrics_follow_the_objects() {
     lab.wait_gone("DNSZone", "zone").await;
     shows("nothing of a zone that is gone", &|lines| lines.is_empty()).await;
 }
+
+#[tokio::test]
+async fn a_record_set_in_more_zones_than_its_status_holds_is_ready() {
+    let lab = Lab::ready_to_run("many-zones").await;
+    let domains: Vec<String> = (0..101).map(|i| format!("z{i}.{}", lab.domain)).collect();
+    for domain in &domains {
+        lab.sim.zone(domain, cloudflare_sim::Plan::Free);
+        let taking = json!([{"selector": {"matchLabels": {"every": "zone"}}}]);
+        lab.apply(&lab.zone_of(domain).with("recordsFrom", taking)).await;
+    }
+    lab.run();
+    let everywhere = lab.a("www", "192.0.2.1").without("name").with("relativeName", "www");
+    let object = lab.ready(&everywhere.labelled("every", "zone")).await;
+    assert_eq!(object["status"]["zones"].as_array().map(Vec::len), Some(100));
+    let message = condition(&object, "Ready").message;
+    assert!(message.contains("100 of its 101 zones"), "{message}");
+    for domain in &domains {
+        assert_eq!(lab.sim.records(&lab.sim.zone(domain, cloudflare_sim::Plan::Free)).len(), 1, "{domain}");
+    }
+    lab.delete("RecordSet", "www").await;
+    lab.wait_gone("RecordSet", "www").await;
+    for domain in &domains {
+        assert_eq!(lab.sim.records(&lab.sim.zone(domain, cloudflare_sim::Plan::Free)).len(), 0, "{domain}");
+    }
+}
+
+#[tokio::test]
+async fn a_status_that_is_refused_waits_alone() {
+    let lab = Lab::ready_to_run("refused-status").await;
+    let name = format!("{}-stubborn", lab.home.name());
+    let rules = json!([{
+        "apiGroups": ["zonekeeper.dev"], "apiVersions": ["*"], "operations": ["UPDATE"],
+        "resources": ["recordsets/status"], "resourceNames": ["stubborn"],
+    }]);
+    let validations = json!([{"expression": "false", "message": "not this one"}]);
+    let constraints = json!({"resourceRules": rules});
+    let selector = json!({"matchLabels": {"kubernetes.io/metadata.name": lab.home.name()}});
+    for (kind, spec) in [
+        ("ValidatingAdmissionPolicy", json!({"matchConstraints": constraints, "validations": validations})),
+        (
+            "ValidatingAdmissionPolicyBinding",
+            json!({"policyName": name, "validationActions": ["Deny"], "matchResources": {"namespaceSelector": selector}}),
+        ),
+    ] {
+        let api_version = "admissionregistration.k8s.io/v1";
+        let object =
+            json!({"apiVersion": api_version, "kind": kind, "metadata": {"name": name}, "spec": spec});
+        crate::support::objects::apply(lab.home.client(), &object).await.expect("the API server takes it");
+    }
+    lab.apply(&lab.a("stubborn", "192.0.2.1")).await;
+    eventually("the policy holds", DEADLINE, async || {
+        let status = json!({"status": {"observedGeneration": 7}});
+        let api = crate::support::objects::api(lab.home.client(), "RecordSet", lab.home.name());
+        let patch = kube::api::Patch::Merge(&status);
+        match api.patch_status("stubborn", &kube::api::PatchParams::default(), &patch).await {
+            Ok(_) => Err("not yet"),
+            Err(_) => Ok(()),
+        }
+    })
+    .await;
+    lab.run();
+    let begun = std::time::Instant::now();
+    lab.ready(&lab.a("www", "192.0.2.1")).await;
+    lab.wait_contents(&["stubborn A 192.0.2.1", "www A 192.0.2.1"]).await;
+    eventually("it is told", DEADLINE, async || {
+        let told = lab.events("RecordSet", "stubborn").await;
+        if told.iter().any(|told| told.reason == "InternalError") { Ok(()) } else { Err(told) }
+    })
+    .await;
+    for value in ["192.0.2.2", "192.0.2.3", "192.0.2.4", "192.0.2.5", "192.0.2.6"] {
+        lab.ready(&lab.a("www", value)).await;
+        lab.scan().await;
+    }
+    let log = lab.log();
+    let tries =
+        log.lines().filter(|line| line.contains("a write was not taken") && line.contains("stubborn"));
+    let (tries, most) = (tries.count() as u64, 2 + begun.elapsed().as_secs() / 10);
+    assert!((1..=most).contains(&tries), "{tries} tries, {most} at most: the first wait is 10 s");
+}

@@ -1,9 +1,10 @@
 //! DNSZones: found at their provider, chosen by name, and only one for each.
 
 use cloudflare_sim::{Config, Plan, Sim, TokenGrant};
+use control_plane::eventually;
 use serde_json::{Value, json};
 
-use crate::support::{Lab, Manifest, condition};
+use crate::support::{Lab, Manifest, condition, lab::DEADLINE, looks::Told};
 
 #[tokio::test]
 async fn case_07_a_record_that_names_a_zone_of_another_domain_is_refused_without_a_call() {
@@ -268,4 +269,115 @@ async fn a_zone_that_takes_less_than_it_did_deletes_nothing_but_a_label_that_goe
     lab.wait_contents(&["one A 192.0.2.1", "two A 192.0.2.2"]).await;
     lab.scan_of("second").await;
     assert_eq!(lab.sim.records(&id).len(), 1);
+}
+
+#[tokio::test]
+async fn a_zone_that_is_removed_at_cloudflare_is_looked_for_and_holds_up_no_deletion() {
+    let lab = Lab::ready_to_run("removed").await;
+    lab.apply(&lab.dns_zone().with("interval", "1s")).await;
+    lab.run();
+    lab.ready(&lab.a("www", "192.0.2.1")).await;
+    lab.ready(&lab.a("gone", "192.0.2.1")).await;
+    lab.sim.remove_zone(&lab.zone);
+    let message = lab.wait_reason("DNSZone", "zone", "ZoneNotFound").await;
+    assert!(message.contains("add it at Cloudflare"), "{message}");
+    lab.wait_reason("RecordSet", "www", "ZoneNotFound").await;
+    lab.wait_ready("DNSProvider", lab.home.name()).await;
+    lab.delete("RecordSet", "gone").await;
+    lab.wait_gone("RecordSet", "gone").await;
+    // It comes back as another one.
+    let again = lab.sim.zone(&lab.domain, cloudflare_sim::Plan::Pro);
+    assert_ne!(again, lab.zone);
+    lab.wait_ready("DNSZone", "zone").await;
+    lab.wait_ready("RecordSet", "www").await;
+    let www = lab.sim.records(&again);
+    assert_eq!((www.len(), &www[0]["content"]), (1, &"192.0.2.1".into()));
+    let zone = lab.get("DNSZone", "zone").await.expect("it is there");
+    assert_eq!(zone["status"]["zoneID"], again.as_str());
+}
+
+#[tokio::test]
+async fn a_second_provider_does_not_stop_zones_that_had_the_only_one() {
+    let own = crate::support::plane::own(control_plane::Options::default()).await;
+    let lab = Lab::bare_on(&own, "second-provider").await;
+    lab.put_secret("cloudflare", &[("apiToken", &lab.token)]).await;
+    lab.apply(&lab.provider()).await;
+    lab.apply(&lab.dns_zone().without("providerRef")).await;
+    lab.run();
+    lab.ready(&lab.a("www", "192.0.2.1")).await;
+    lab.apply(&lab.provider().named("another")).await;
+    lab.wait_ready("DNSProvider", "another").await;
+    lab.ready(&lab.a("www", "192.0.2.2")).await;
+    lab.wait_ready("DNSZone", "zone").await;
+    lab.kill().await;
+    lab.run();
+    lab.ready(&lab.a("www", "192.0.2.3")).await;
+    // A zone that is new must say which one it means.
+    let other = format!("other.{}", lab.domain);
+    lab.sim.zone(&other, cloudflare_sim::Plan::Pro);
+    let message =
+        lab.not_ready(&lab.zone_of(&other).named("new").without("providerRef"), "RefNotFound").await;
+    assert!(message.contains("providerRef"), "{message}");
+}
+
+#[tokio::test]
+async fn a_suspended_zone_stays_suspended_while_its_provider_is_down() {
+    let lab = Lab::new("suspended-down").await;
+    lab.ready(&lab.a("www", "192.0.2.1")).await;
+    lab.apply(&lab.dns_zone().with("suspend", true)).await;
+    lab.wait_condition("RecordSet", "www", "Ready", "True", "Suspended").await;
+    lab.kill().await;
+    lab.sim.faults(vec![cloudflare_sim::Fault::every(cloudflare_sim::Action::Html(502))]);
+    lab.run();
+    lab.wait_reason("DNSProvider", lab.home.name(), "ProviderUnavailable").await;
+    lab.ready(&lab.a("new", "192.0.2.1")).await;
+    for (kind, name) in [("DNSZone", "zone"), ("RecordSet", "www"), ("RecordSet", "new")] {
+        lab.wait_condition(kind, name, "Ready", "True", "Suspended").await;
+    }
+}
+
+#[tokio::test]
+async fn an_outage_is_one_warning_of_its_zone_and_one_write_per_record_set() {
+    let lab = Lab::ready_to_run("outage").await;
+    lab.apply(&lab.dns_zone().with("interval", "1s")).await;
+    lab.run();
+    let names: Vec<String> = (0..5).map(|i| format!("host-{i}")).collect();
+    for name in &names {
+        lab.ready(&lab.a(name, "192.0.2.1")).await;
+    }
+    let mut versions = Vec::new();
+    for round in 0..6_u64 {
+        // Each try fails in another way.
+        let action = match round % 3 {
+            0 => cloudflare_sim::Action::Html(502),
+            1 => cloudflare_sim::Action::Json(500),
+            _ => cloudflare_sim::Action::Cut,
+        };
+        lab.sim.faults(vec![cloudflare_sim::Fault::every(action)]);
+        lab.wait_reason("DNSZone", "zone", "ProviderUnavailable").await;
+        let before = lab.sim.requests();
+        eventually("further tries", DEADLINE, async || {
+            if lab.sim.requests() > before + 2 { Ok(()) } else { Err(lab.sim.requests()) }
+        })
+        .await;
+        let mut now = Vec::new();
+        for name in &names {
+            lab.wait_reason("RecordSet", name, "ProviderUnavailable").await;
+            now.push(
+                lab.get("RecordSet", name).await.expect("it is there")["metadata"]["resourceVersion"].clone(),
+            );
+        }
+        versions.push(now);
+    }
+    assert!(versions.iter().all(|now| *now == versions[0]), "{versions:#?}");
+    lab.sim.faults(Vec::new());
+    lab.wait_ready("DNSZone", "zone").await;
+    let is_outage = |told: &&Told| told.reason == "ProviderUnavailable";
+    let told = lab.events("DNSZone", "zone").await;
+    let told: Vec<&Told> = told.iter().filter(is_outage).collect();
+    assert!(matches!(&told[..], [one] if one.kind == "Warning" && one.count == 1), "{told:#?}");
+    for name in &names {
+        lab.wait_ready("RecordSet", name).await;
+        assert_eq!(lab.events("RecordSet", name).await.iter().filter(is_outage).count(), 0);
+    }
 }

@@ -31,6 +31,8 @@ async fn a_server_that_is_down_is_waited_for() {
     site.ready(&site.a("www", "192.0.2.1")).await;
     site.server.kill();
     let message = site.not_ready(&site.a("www", "192.0.2.2"), "ProviderUnavailable").await;
+    assert!(message.contains("DNSZone"), "{message}");
+    let message = site.wait_reason("DNSZone", "zone", "ProviderUnavailable").await;
     assert!(message.contains(&site.relay.address), "{message}");
     site.server.restart().expect("it starts again");
     site.wait_ready("RecordSet", "www").await;

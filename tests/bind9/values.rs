@@ -114,8 +114,8 @@ async fn values_of_several_objects_that_are_too_many_are_explained() {
         |range: std::ops::Range<u8>| json!(range.map(|i| format!("192.0.2.{i}")).collect::<Vec<_>>());
     site.ready(&site.a("many", "192.0.2.0").with("values", values(0..60))).await;
     let more = site.a("many", "192.0.2.0").named("more").with("values", values(60..101));
-    let message = site.not_ready(&more, "ProviderRejected").await;
-    assert!(message.contains("101 values") && message.contains("max-records-per-type"), "{message}");
+    let message = site.not_ready(&more, "InvalidValue").await;
+    assert!(message.contains("101 values together with those of recordset"), "{message}");
     assert_eq!(site.served("many", "A").len(), 60, "what was there stays");
     site.ready(&more.with("values", values(60..100))).await;
     assert_eq!(site.served("many", "A").len(), 100);

@@ -57,6 +57,7 @@ async fn the_zones_own_name_servers_change_only_by_approval() {
     assert_eq!(site.served("@", "NS"), ["ns1.example.net."]);
     let zone = site.get("DNSZone", "zone").await.expect("it is there");
     let hash = zone["status"]["plan"]["hash"].as_str().expect("a hash");
+    assert!(message.contains(hash), "what is to be copied is there when it is told: {hash}: {message}");
     site.annotate("DNSZone", "zone", "zonekeeper.dev/approve-plan", hash).await;
     site.wait_ready("RecordSet", "apex").await;
     assert_eq!(site.served("@", "NS"), ["ns2.example.net.", "ns3.example.net."]);

@@ -2,10 +2,11 @@
 
 use std::time::{Duration, Instant};
 
+use futures::{StreamExt, stream};
 use serde_json::{Value, json};
 
 use crate::support::{
-    Folder, Manifest, Run, address_source, builtin, records, secret,
+    Folder, Lab, Manifest, Run, address_source, builtin, records, secret,
     web::{Answer, Web},
     zone, zonekeeper,
 };
@@ -132,6 +133,121 @@ async fn a_jq_filter_sees_no_environment_and_ends_no_program() {
         unknown(planned(json!({"http": [{"url": web.url(), "jq": filter}]}), &LOOPBACK).await)
             .says("not a filter");
     }
+}
+
+/// A folder with one bad source, a record that follows it, and another record.
+async fn beside(source: Value) -> (Run, Vec<String>) {
+    let lab = Lab::start().await;
+    lab.want(&[
+        address_source("home", source),
+        sourced("A").with("name", "home.example.com"),
+        records("good.example.com", "A", &["192.0.2.1"]),
+    ]);
+    let run = lab.call("apply").args(&LOOPBACK).run().await;
+    (run, lab.contents())
+}
+
+#[tokio::test]
+async fn a_filter_can_not_end_fill_or_stop_the_program() {
+    let web = Web::saying(r#"{"ip": "192.0.2.2"}"#).await;
+    let filters = [
+        "def f: f+1; f",
+        "def f: f; f",
+        "def f: [f]; f",
+        "last(repeat(.))",
+        "[range(1e12)]",
+        "reduce range(1e9) as $i (.; [.])",
+        "last(range(1e12))",
+        "[limit(1e12; repeat(.))]",
+        "\"x\" * 1e10",
+        "[\"a\" | until(false; . + .)]",
+    ];
+    let applied = filters.map(|jq| {
+        let (source, begun) = (json!({"http": [{"url": web.url(), "jq": jq}]}), Instant::now());
+        async move { (jq, beside(source).await, begun.elapsed()) }
+    });
+    let applied: Vec<_> = stream::iter(applied).buffer_unordered(4).collect().await;
+    for (jq, (run, contents), took) in applied {
+        let run = run.exits(1).says("TargetsUnknown");
+        let is_told = run.stdout.contains("was stopped") || run.stdout.contains("finds nothing");
+        assert!(is_told, "{jq}: {run}");
+        assert_eq!(contents, ["good.example.com A 192.0.2.1"], "{jq}: the others are applied");
+        assert!(took < Duration::from_secs(90), "{jq}: {took:?}");
+    }
+    let large = json!({"http": [{"url": web.url(), "regex": "((a{1000}){1000}){1000}"}]});
+    let (run, contents) = beside(large).await;
+    run.exits(1).says("regular expression");
+    assert_eq!(contents, ["good.example.com A 192.0.2.1"]);
+}
+
+#[tokio::test]
+async fn an_answer_can_not_end_the_program() {
+    let web = Web::saying("").await;
+    for answer in ["[".repeat(32_000), "{\"a\":".repeat(9_000), "[[[".repeat(100) + "1" + &"]]]".repeat(100)]
+    {
+        web.answer(Answer::Text(200, answer));
+        let (run, contents) = beside(json!({"http": [{"url": web.url(), "jq": ".ip"}]})).await;
+        run.exits(1).says("TargetsUnknown").says("deeper than 128 levels");
+        assert_eq!(contents, ["good.example.com A 192.0.2.1"]);
+    }
+}
+
+#[tokio::test]
+async fn headers_and_bodies_go_to_no_other_host() {
+    let other = Web::at("127.0.0.2", Answer::Text(200, "192.0.2.9".into())).await;
+    let secret = json!({"name": "headers"});
+    let other_port = Web::saying("192.0.2.9").await;
+    for (target, web) in [(other.url_at("127.0.0.2"), &other), (other_port.url(), &other_port)] {
+        let home = Web::start(Answer::Redirect(target)).await;
+        let source = json!({
+            "url": home.url(), "headersSecretRef": secret,
+            "headers": {"X-Plain": "canary-plain", "Accept": "text/plain"},
+        });
+        assert_eq!(found(json!({"http": [source]})).await, json!(["192.0.2.9"]), "the redirect is followed");
+        let first = home.requests().remove(0).to_lowercase();
+        assert!(first.contains("canary0123") && first.contains("canary-plain"), "{first}");
+        let second = web.requests().remove(0).to_lowercase();
+        assert!(!second.contains("canary"), "{second}");
+        assert!(second.contains("accept: text/plain"), "{second}");
+    }
+    let asked = other.requests().len();
+    let home = Web::start(Answer::MovedWithBody(other.url_at("127.0.0.2"))).await;
+    let source = json!({"url": home.url(), "method": "POST", "body": "canary-body"});
+    unknown(planned(json!({"http": [source]}), &LOOPBACK).await).says("another host");
+    assert_eq!(other.requests().len(), asked, "no body goes elsewhere");
+    // Within one host they stay.
+    let home = Web::saying("192.0.2.9").await;
+    home.answer(Answer::RedirectOnce(format!("{}next", home.url()), "192.0.2.8".into()));
+    let source = json!({"url": home.url(), "headersSecretRef": secret});
+    assert_eq!(found(json!({"http": [source]})).await, json!(["192.0.2.8"]));
+    assert!(home.requests().iter().all(|request| request.to_lowercase().contains("canary0123")));
+}
+
+#[tokio::test]
+async fn messages_show_no_part_of_a_url_that_may_be_secret() {
+    let web = Web::start(Answer::Text(500, String::new())).await;
+    let url = web.url().replace("http://", "http://user:canary-password@") + "canary-path?key=canary-query";
+    unknown(planned(json!({"http": [{"url": url}]}), &LOOPBACK).await).says("HTTP 500").never_says("canary");
+}
+
+#[tokio::test]
+async fn services_of_clouds_are_not_public() {
+    for host in ["168.63.129.16", "100.100.100.200", "192.0.0.192", "[fd00:ec2::254]", "[64:ff9b::a83f:8110]"]
+    {
+        let url = format!("http://{host}/latest");
+        unknown(planned(json!({"http": [{"url": url}]}), &[]).await).says("--allow-address-source");
+    }
+}
+
+#[tokio::test]
+async fn an_interval_below_ten_seconds_is_refused() {
+    for interval in ["1ms", "9s"] {
+        planned(json!({"static": ["192.0.2.1"], "interval": interval}), &[])
+            .await
+            .exits(1)
+            .says("at least 10s");
+    }
+    planned(json!({"static": ["192.0.2.1"], "interval": "10s"}), &[]).await.exits(2);
 }
 
 #[tokio::test]

@@ -145,3 +145,57 @@ async fn an_address_source_serves_its_own_namespace_unless_it_says_otherwise() {
     lab.applied(&[source(json!({"from": "All"})), wish]).await;
     assert_eq!(lab.contents(), ["www.example.com A 192.0.2.8"]);
 }
+
+/// A name belongs to one namespace, under all its types.
+#[tokio::test]
+async fn a_name_belongs_to_one_namespace() {
+    let lab = granting(json!([{"namespaces": {"from": "All"}}])).await;
+    let a =
+        |rtype: &str, value: &str| records("www.example.com", rtype, &[value]).in_namespace("a").named("www");
+    let b = |rtype: &str, value: &str| {
+        records("www.example.com", rtype, &[value])
+            .in_namespace("b")
+            .named(&format!("www-{}", rtype.to_lowercase()))
+    };
+    lab.applied(&[a("A", "192.0.2.1")]).await;
+    let waiting = [b("AAAA", "2001:db8::2"), b("TXT", "x"), b("CNAME", "b.example.net")];
+    let with = |held: Manifest| [&[held][..], &waiting[..]].concat();
+    lab.want(&with(a("A", "192.0.2.1")));
+    let run = lab.apply().await.exits(1);
+    assert_eq!(run.stdout.matches("Conflict").count(), 3, "{run}");
+    // The holder changes its value and its type; what is refused stops neither.
+    lab.want(&with(a("A", "192.0.2.9")));
+    lab.apply().await.exits(1);
+    assert_eq!(lab.contents(), ["www.example.com A 192.0.2.9"]);
+    lab.want(&with(a("CNAME", "a.example.net")));
+    lab.apply().await.exits(1).says("Conflict");
+    assert_eq!(lab.contents(), ["www.example.com CNAME a.example.net"]);
+    // Given up, the name goes to the namespace that waits.
+    lab.want(&waiting[..2]);
+    lab.apply().await.exits(0);
+    assert_eq!(lab.contents(), ["www.example.com AAAA 2001:db8::2", "www.example.com TXT \"x\""]);
+}
+
+/// Where the grants of both say share, types and values stand side by side, up to the limit of a set.
+#[tokio::test]
+async fn a_shared_name_takes_types_and_values_of_several_namespaces() {
+    let lab = granting(json!([{"namespaces": {"from": "All"}, "share": true}])).await;
+    let of = |namespace: &str, rtype: &str, values: &[&str]| {
+        records("www.example.com", rtype, values)
+            .in_namespace(namespace)
+            .named(&format!("www-{}", rtype.to_lowercase()))
+    };
+    lab.applied(&[
+        of("a", "A", &["192.0.2.1"]),
+        of("b", "A", &["192.0.2.2"]),
+        of("b", "AAAA", &["2001:db8::2"]),
+    ])
+    .await;
+    let values: Vec<String> = (0..100).map(|last| format!("198.51.100.{last}")).collect();
+    let values: Vec<&str> = values.iter().map(String::as_str).collect();
+    lab.want(&[of("a", "A", &values[..60]), of("b", "A", &values[40..])]);
+    lab.apply().await.exits(0);
+    lab.want(&[of("a", "A", &values[..60]), of("b", "A", &values[40..]), of("c", "A", &["192.0.2.1"])]);
+    lab.apply().await.exits(1).says("InvalidValue").says("101 values together").says("at most 100");
+    assert_eq!(lab.values("www.example.com", "A").len(), 100);
+}

@@ -96,3 +96,58 @@ async fn one_hash_releases_several_zones() {
     lab.approve().await.exits(0);
     assert_eq!((lab.contents().len(), lab.contents_of(&other).len()), (1, 0));
 }
+
+/// What `apply --plan-hash` says to a hash that was shown under other flags or another registry.
+async fn is_refused(lab: &Lab, reviewed: &str, flags: &[&str]) {
+    let run = lab.call("apply").args(&["--plan-hash", reviewed]).args(flags).run().await;
+    run.exits(1).says("the plan has changed");
+    assert_eq!(lab.sim.writes(), 0);
+}
+
+#[tokio::test]
+async fn a_plan_that_was_reviewed_under_one_owner_id_is_not_applied_under_another() {
+    let lab = Lab::start().await;
+    lab.want(&hosts(2));
+    lab.folder.put("provider.yaml", &[lab.provider().with("registry", serde_json::json!({}))]);
+    let plan = lab.call("plan").args(&["--owner-id", "one", "-o", "json"]).run().await.json();
+    let reviewed = plan["hash"].as_str().expect("a hash").to_owned();
+    is_refused(&lab, &reviewed, &["--owner-id", "two"]).await;
+    // The same id from the manifest is the same plan.
+    lab.folder.put("provider.yaml", &[lab.provider().with("registry.ownerID", "one")]);
+    assert_eq!(hash(&lab).await, reviewed);
+    lab.folder.put("provider.yaml", &[lab.provider().with("registry.ownerID", "three")]);
+    is_refused(&lab, &reviewed, &[]).await;
+    lab.folder.put("provider.yaml", &[lab.provider().with("registry.ownerID", "one")]);
+    lab.call("apply").args(&["--plan-hash", &reviewed]).run().await.exits(0);
+}
+
+#[tokio::test]
+async fn a_plan_that_was_reviewed_under_one_registry_is_not_applied_under_another() {
+    let lab = Lab::start().await;
+    lab.want(&hosts(2));
+    let key = tempfile::NamedTempFile::new().expect("a file");
+    std::fs::write(key.path(), "a key of some length").expect("a file");
+    let flags = ["--marker-key-file", key.path().to_str().expect("UTF-8")];
+    let registries = [
+        serde_json::json!({"ownerID": "one"}),
+        serde_json::json!({"ownerID": "one", "takeOverFrom": ["two"]}),
+        serde_json::json!({"ownerID": "one", "type": "TXT"}),
+        serde_json::json!({"ownerID": "one", "type": "TXT", "txt": {"prefix": "x-"}}),
+        serde_json::json!({"ownerID": "one", "type": "TXT", "txt": {"suffix": "-x"}}),
+        serde_json::json!({"ownerID": "one", "type": "TXT", "txt": {"wildcardReplacement": "any"}}),
+        serde_json::json!({"ownerID": "one", "type": "TXT", "txt": {"signed": true}}),
+    ];
+    let mut hashes = std::collections::BTreeMap::new();
+    for registry in &registries {
+        lab.folder.put("provider.yaml", &[lab.provider().with("registry", registry.clone())]);
+        let plan = lab.call("plan").args(&flags).args(&["-o", "json"]).run().await.json();
+        let hash = plan["hash"].as_str().expect("a hash").to_owned();
+        if let Some(other) = hashes.insert(hash, registry) {
+            panic!("{registry} and {other} have the same hash");
+        }
+    }
+    // Signed or not is another plan, too.
+    lab.folder.put("provider.yaml", &[lab.provider().with("registry", registries[0].clone())]);
+    assert!(!hashes.contains_key(&hash(&lab).await));
+    is_refused(&lab, hashes.keys().next().expect("a hash"), &[]).await;
+}

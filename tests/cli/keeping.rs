@@ -177,3 +177,65 @@ async fn drift_that_is_only_reported_stays() {
     .await;
     assert_eq!(lab.values("n0.example.com", "A"), ["192.0.2.66"]);
 }
+
+/// What goes and comes back as it was is wanted, not changed from outside.
+#[tokio::test]
+async fn under_report_what_left_and_comes_back_unchanged_is_written() {
+    let lab = Lab::start().await;
+    lab.declare(zone("example.com").with("interval", "1s").with("drift", "Report"));
+    let api = || records("api.example.com", "A", &["192.0.2.1"]);
+    let www = || records("www.example.com", "A", &["192.0.2.1"]);
+    let alias = || records("www.example.com", "CNAME", &["api.example.com."]);
+    let up = up(&lab);
+    let both = ["api.example.com A 192.0.2.1", "www.example.com A 192.0.2.1"];
+    lab.want(&[api(), www()]);
+    holds(&lab, &up, &both).await;
+    lab.want(&[api()]);
+    holds(&lab, &up, &both[..1]).await;
+    lab.want(&[api(), www()]);
+    holds(&lab, &up, &both).await;
+    // Another type, and back.
+    lab.want(&[api(), alias()]);
+    holds(&lab, &up, &["api.example.com A 192.0.2.1", "www.example.com CNAME api.example.com"]).await;
+    lab.want(&[api(), www()]);
+    holds(&lab, &up, &both).await;
+    // Another value, and back.
+    lab.want(&[api(), records("www.example.com", "A", &["192.0.2.2"])]);
+    holds(&lab, &up, &["api.example.com A 192.0.2.1", "www.example.com A 192.0.2.2"]).await;
+    lab.want(&[api(), www()]);
+    holds(&lab, &up, &both).await;
+    assert!(!up.said().contains("drift"), "{}", up.said());
+}
+
+/// Two deletes that come a moment apart are one mass delete, however the folder is saved.
+#[tokio::test]
+async fn deletes_that_come_shortly_after_each_other_are_judged_together() {
+    let lab = quick(8).await;
+    let guard = json!({"settle": "6s"});
+    lab.declare(zone("example.com").with("interval", "1s").with("guard", guard));
+    let up = up(&lab);
+    until("eight records", || up.said(), async || lab.contents().len() == 8).await;
+    lab.want(&hosts(6));
+    let requests = lab.sim.requests();
+    until("three scans", || up.said(), async || lab.sim.requests() >= requests + 3).await;
+    assert_eq!(lab.contents().len(), 8, "they settle");
+    // What is new does not wait for that.
+    let mut more = hosts(4);
+    more.push(records("new.example.com", "A", &["192.0.2.1"]));
+    lab.want(&more);
+    until("the new one", || up.said(), async || lab.contents().len() == 9).await;
+    up.says("4 of 9 owned sets would be deleted within the window").await;
+    assert_eq!(lab.contents().len(), 9);
+}
+
+#[tokio::test]
+async fn a_lone_delete_is_gone_within_three_seconds() {
+    let lab = quick(4).await;
+    let up = up(&lab);
+    until("four records", || up.said(), async || lab.contents().len() == 4).await;
+    let begun = std::time::Instant::now();
+    lab.want(&hosts(3));
+    until("it is gone", || up.said(), async || lab.contents().len() == 3).await;
+    let took = begun.elapsed();
+    assert!((2_000..3_500).contains(&took.as_millis()), "{took:?}");
+}

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Lab, Manifest, records, secret};
+use crate::support::{Lab, Manifest, records, secret, zone};
 
 fn www(address: &str) -> Manifest {
     records("www.example.com", "A", &[address]).named("www")
@@ -67,6 +67,19 @@ async fn the_key_secret_goes_before_the_key_file_and_may_be_rotated() {
     lab.apply().await.exits(0).says("ownership marker only");
     lab.folder.put("key.yaml", &[secret("zonekeeper-marker-key", "current", "the second key")]);
     lab.plan().await.exits(0);
+}
+
+#[tokio::test]
+async fn a_key_secret_without_a_key_is_an_error_before_any_call() {
+    let lab = Lab::start().await;
+    lab.want(&[www("192.0.2.1")]);
+    for (key, value) in [("previous", "the key before"), ("current", ""), ("current", "\n")] {
+        lab.folder.put("key.yaml", &[secret("zonekeeper-marker-key", key, value)]);
+        for command in ["plan", "apply"] {
+            lab.call(command).run().await.exits(1).says("spec.registry.markerKeySecretRef").says("`current`");
+        }
+    }
+    assert_eq!(lab.sim.requests(), 0);
 }
 
 #[tokio::test]
@@ -158,6 +171,67 @@ async fn txt_markers_may_be_encrypted() {
     let writes = lab.sim.writes();
     lab.apply().await.exits(0);
     assert_eq!(lab.sim.writes(), writes);
+}
+
+/// The text of a marker fits every name: where markers are encrypted or signed, one without a type proves nothing, and
+/// no object may ask for such a text.
+#[tokio::test]
+async fn the_text_of_a_marker_claims_nothing_at_another_name() {
+    let sealed = [
+        json!({"encryptionKeySecretRef": {"name": "encryption"}}),
+        json!({"signed": true}),
+        json!({"signed": true, "encryptionKeySecretRef": {"name": "encryption"}}),
+    ];
+    for txt in sealed {
+        let lab = Lab::with_txt(json!({"txt": txt})).await;
+        let key = "0123456789abcdef0123456789abcdef";
+        lab.folder.put("encryption.yaml", &[secret("encryption", "encryptionKey", key)]);
+        lab.folder.put("key.yaml", &[secret("zonekeeper-marker-key", "current", "a long random text")]);
+        lab.declare(zone("example.com").with("allowedRecords", json!([{"namespaces": {"from": "All"}}])));
+        let own = records("own.example.com", "A", &["192.0.2.1"]).in_namespace("shop").named("own");
+        lab.applied(std::slice::from_ref(&own)).await;
+        let text = lab.values("a-own.example.com", "TXT").remove(0);
+        lab.sim.seed(&lab.zone, json!({"type": "A", "name": "victim", "content": "203.0.113.1"}));
+
+        // Asked for, it is refused.
+        let copy = records("victim.example.com", "TXT", &[&*text]).in_namespace("shop").named("copy");
+        lab.want(&[own.clone(), copy]);
+        lab.apply().await.exits(1).says("ReservedName");
+        assert_eq!(lab.values("victim.example.com", "TXT"), [""; 0]);
+
+        // Written there by other means, it says nothing of the record beside it.
+        lab.sim.seed(&lab.zone, json!({"type": "TXT", "name": "victim", "content": text}));
+        let theft = records("victim.example.com", "A", &["192.0.2.66"]).in_namespace("shop").named("theft");
+        lab.want(&[own.clone(), theft.with("adoption", "Never")]);
+        lab.apply().await.exits(1).says("AdoptionRefused");
+        assert_eq!(lab.values("victim.example.com", "A"), ["203.0.113.1"], "{txt}");
+        // And nothing goes with it.
+        lab.want(&[own]);
+        lab.apply().await.exits(0);
+        assert_eq!(lab.values("victim.example.com", "A"), ["203.0.113.1"], "{txt}");
+    }
+}
+
+/// Long names are stored as a hash: of 80 bits today, of 50 before.
+#[tokio::test]
+async fn a_short_hash_of_before_is_read_and_written_again() {
+    let lab = Lab::start().await;
+    let name = "a-name-of-an-object-that-leaves-no-room-for-itself-in-a-comment-of-one-hundred-bytes-at-all";
+    let wish = records("www.example.com", "A", &["192.0.2.1"]).named(name);
+    lab.applied(std::slice::from_ref(&wish)).await;
+    let long = marker(&lab.comments("www.example.com", "A")[0]);
+    assert_eq!(long[2].len(), 16, "{long:?}");
+    let record = lab.sim.records(&lab.zone).remove(0);
+    let short = format!("{}:{}:{}", long[0], long[1], &long[2][..10]);
+    lab.sim.edit(&lab.zone, record["id"].as_str().expect("an id"), json!({"comment": short}));
+    // Still ours: the marker alone is written again.
+    lab.want(std::slice::from_ref(&wish));
+    lab.apply().await.exits(0).says("ownership marker only");
+    assert_eq!(marker(&lab.comments("www.example.com", "A")[0]), long);
+    lab.sim.edit(&lab.zone, record["id"].as_str().expect("an id"), json!({"comment": short}));
+    lab.want(&[records("other.example.com", "A", &["192.0.2.2"])]);
+    lab.apply().await.exits(0);
+    assert_eq!(lab.contents(), ["other.example.com A 192.0.2.2"]);
 }
 
 #[tokio::test]

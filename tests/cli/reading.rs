@@ -22,12 +22,10 @@ async fn all_manifests_below_the_folder_count() {
 }
 
 #[tokio::test]
-async fn empty_documents_comments_and_markers_are_no_manifests() {
+async fn empty_documents_comments_and_markers_beside_a_manifest_are_none() {
     let lab = Lab::start().await;
     let www = records("www.example.com", "A", &["192.0.2.1"]).0;
     lab.folder.write("a.yaml", &format!("# a comment\n---\n---\n# another\n---\n{www}\n---\nnull\n---\n"));
-    lab.folder.write("b.yaml", "# nothing but a comment\n");
-    lab.folder.write("d.yaml", "---\n...\n");
     assert_eq!(changes(&lab.plan_json().await), ["Create www.example.com A"]);
 }
 
@@ -145,7 +143,7 @@ async fn one_file_does_not_stand_for_a_folder_and_an_empty_one_is_an_error() {
     let file = lab.folder.put("records.yaml", &[records("www.example.com", "A", &["192.0.2.1"])]);
     crate::support::zonekeeper(["apply", "-f"]).arg(file).run().await.exits(1).says("give the folder");
     lab.folder.write("empty.yaml", "");
-    lab.apply().await.exits(1).says("is empty");
+    lab.apply().await.exits(1).says("holds no manifest");
     assert_eq!(lab.sim.requests(), 0);
 }
 

@@ -187,6 +187,23 @@ async fn a_prefix_that_is_read_no_more() {
     scene.is_survived(|| scene.lab().run()).await;
 }
 
+/// While the operator runs: all 60 are seen before any is judged.
+#[tokio::test]
+async fn sixty_of_a_hundred_deleted_while_it_runs() {
+    let pair = Pair::on(plane::with_published_definitions().await, "sixty-live", &["Ingress"]).await;
+    let external_dns = pair.external_dns();
+    let objects = ingresses(&pair.lab, 100);
+    pair.lab.run();
+    let scene = Scene::set(pair, &objects, &external_dns).await;
+    for number in 0..60 {
+        scene.lab().delete("Ingress", &name_of(number)).await;
+    }
+    scene.lab().wait("DNSZone", "zone", "60 are held", |zone| zone["status"]["plan"]["held"] == 60).await;
+    external_dns.once().await;
+    assert_eq!(scene.lost(), 60);
+    scene.is_survived(|| scene.lab().run()).await;
+}
+
 #[tokio::test]
 async fn sixty_of_a_hundred_deleted_at_once() {
     let pair = Pair::on(plane::with_published_definitions().await, "sixty", &["Ingress"]).await;
@@ -194,7 +211,7 @@ async fn sixty_of_a_hundred_deleted_at_once() {
     let objects = ingresses(&pair.lab, 100);
     pair.lab.run();
     let scene = Scene::set(pair, &objects, &external_dns).await;
-    // Seen at once, as when a folder is gone from Git: a slow hand would have its first few let through.
+    // While it is down.
     scene.lab().kill().await;
     let lab = scene.lab();
     stream::iter(0..60)

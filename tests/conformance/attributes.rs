@@ -79,9 +79,9 @@ pub async fn a_long_comment_is_cut_at_the_limit(ground: &mut Ground) {
         );
         assert!(long.starts_with(kept) && !kept.is_empty());
     }
-    let fitting = "y".repeat(limit - 41);
+    let fitting = "y".repeat(limit - 47);
     let pass = ground.settle(&[want("A", "www", ["192.0.2.1"]).comment(&fitting)]).await;
-    assert_eq!(pass.plan.cut_comments, [], "all but the marker's 40 bytes and a space is the user's");
+    assert_eq!(pass.plan.cut_comments, [], "all but the marker's 46 bytes and a space is the user's");
     ground.clear().await;
 }
 

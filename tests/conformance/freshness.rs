@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
-use zonekeeper_kernel::{capability::Capabilities, rdata::Rdata};
+use cloudflare_sim::Plan as SimPlan;
+use serde_json::json;
+use zonekeeper_kernel::{capability::Capabilities, desired::Adoption, rdata::Rdata};
 use zonekeeper_tests::{
     outside::by_hand,
-    stage::{Marks, Stage},
+    stage::{AtCloudflare, Marks, Stage},
     wish::{Wish, want},
 };
 
@@ -13,11 +15,27 @@ fn www(target: &str) -> Wish {
     want("CNAME", "www", [target]).ttl(300)
 }
 
-/// A fresh worker that has listed the zone, and a record that somebody took over since.
-async fn repurposed(comment: &str) -> Stage {
+/// What the worker remembers of what it wrote.
+#[derive(Clone, Copy, PartialEq)]
+enum Memory {
+    Kept,
+    Lost,
+}
+
+/// Without a marker, a record with an id that we remember, at the name where we wrote it, is ours: that is drift.
+const TAKEN: [(&str, Memory); 3] = [
+    ("mine now", Memory::Lost),
+    ("zk1:abcdefgh:ingress/shop/web:abcdefghijklmnop", Memory::Lost),
+    ("zk1:abcdefgh:ingress/shop/web:abcdefghijklmnop", Memory::Kept),
+];
+
+/// A worker that has listed the zone, and a record that its new owner changed since.
+async fn repurposed(comment: &str, memory: Memory) -> Stage {
     let mut stage = Stage::memory(Marks::Comment, Capabilities::standard()).await;
     stage.sync(&[www("ours.example.net")]).await.expect("a pass");
-    stage.restart();
+    if memory == Memory::Lost {
+        stage.restart();
+    }
     stage.worker.observe().await.expect("a listing");
     let taken = |record: &mut zonekeeper_kernel::record::Record| {
         record.rdata = Rdata::parse(record.rdata.rtype(), "theirs.example.net").expect("a value");
@@ -29,8 +47,8 @@ async fn repurposed(comment: &str) -> Stage {
 
 #[tokio::test(start_paused = true)]
 async fn an_update_of_a_record_read_long_ago_is_preceded_by_a_read() {
-    for comment in ["mine now", "zk1:abcdefgh:ingress/shop/web:abcdefghijklmnop"] {
-        let mut stage = repurposed(comment).await;
+    for (comment, memory) in TAKEN {
+        let mut stage = repurposed(comment, memory).await;
         let before = stage.listing().await;
         tokio::time::advance(Duration::from_secs(6)).await;
         let pass = stage.sync(&[www("wanted.example.net")]).await.expect("a pass");
@@ -55,12 +73,41 @@ async fn a_new_set_is_preceded_by_a_read_where_its_marker_claims_it_whole() {
 
 #[tokio::test(start_paused = true)]
 async fn a_delete_is_preceded_by_a_read_however_fresh_the_listing_is() {
-    for comment in ["mine now", "zk1:abcdefgh:ingress/shop/web:abcdefghijklmnop"] {
-        let mut stage = repurposed(comment).await;
+    for (comment, memory) in TAKEN {
+        let mut stage = repurposed(comment, memory).await;
         let before = stage.listing().await;
         let pass = stage.sync(&[]).await.expect("a pass");
         assert!(pass.applied.is_empty(), "{:#?}", pass.applied);
         assert_eq!(stage.listing().await, before);
+    }
+}
+
+/// What is remembered is an id at a name and a type: a record that was renamed, or became another type, and lost its
+/// marker is not ours any more, whatever is asked for.
+#[tokio::test]
+async fn a_record_that_was_renamed_and_kept_is_not_ours_by_its_id() {
+    let changes = [
+        json!({"name": "theirs.example.com", "comment": ""}),
+        json!({"type": "TXT", "content": "\"theirs\"", "comment": ""}),
+    ];
+    for change in changes {
+        for wishes in
+            [vec![], vec![www("ours.example.net")], vec![www("new.example.net").adopting(Adoption::Never)]]
+        {
+            let at = AtCloudflare::start(SimPlan::Free).await;
+            let mut stage = at.stage(Marks::Comment).await;
+            stage.sync(&[www("ours.example.net")]).await.expect("a pass");
+            let (_, record) = stage.only("www", "CNAME").await;
+            at.sim.edit(&at.zone, &record.id.0, change.clone());
+            let kept = || at.sim.records(&at.zone).into_iter().find(|found| found["id"] == *record.id.0);
+            let theirs = kept();
+            assert!(theirs.is_some());
+            for _ in 0..2 {
+                stage.worker.scan();
+                stage.sync(&wishes).await.expect("a pass");
+                assert_eq!(kept(), theirs, "{change}");
+            }
+        }
     }
 }
 

@@ -33,7 +33,15 @@ impl Operator {
         let log = NamedTempFile::new().unwrap();
         let child = tokio::process::Command::new(binary())
             .args(arguments)
-            .args(["--namespace", NAMESPACE, "--listen", &address, "--kubeconfig"])
+            .args([
+                "--namespace",
+                NAMESPACE,
+                "--listen",
+                &address,
+                "--api-listen",
+                "127.0.0.1:0",
+                "--kubeconfig",
+            ])
             .arg(plane.kubeconfig(&User::zonekeeper()).unwrap())
             .env("POD_NAME", "zonekeeper-0")
             .env("RUST_LOG", "info,zonekeeper=debug")

@@ -208,6 +208,22 @@ async fn read_only_and_foreign_records_are_left_alone() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn force_beside_a_value_that_cloudflare_manages_is_refused_and_says_so() {
+    let at = AtCloudflare::start(Plan::Enterprise).await;
+    at.sim.seed_read_only(&at.zone, json!({"type": "A", "name": "host-0", "content": "192.0.2.9"}));
+    let mut stage = at.stage(Marks::Comment).await;
+    for _ in 0..2 {
+        let pass = stage.sync(&[want("A", "host-0", ["192.0.2.1"]).adopting(Adoption::Force)]).await.unwrap();
+        let message = &pass.plan.rejections[0].message;
+        assert!(message.contains("192.0.2.9 is managed by the provider itself"), "{message}");
+        assert!(names(&at).contains("host-0.example.com A 192.0.2.9"));
+    }
+    // Without Force the provider's own value is no obstacle.
+    let pass = stage.sync(&[want("A", "host-0", ["192.0.2.1"])]).await.unwrap();
+    assert!(pass.plan.rejections.is_empty(), "{:?}", pass.plan.rejections);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_rate_limited_pass_goes_on_by_itself_and_asks_for_nothing_meanwhile() {
     let mut at = AtCloudflare::start(Plan::Enterprise).await;
     at.batch_limit = Some(10);
@@ -304,6 +320,135 @@ async fn deletes_whose_reply_is_lost_count_in_the_guards_window() {
         let pass = stage.sync(&hosts(69)).await.unwrap();
         assert_eq!((pass.verdict.held.len(), at.sim.records(&at.zone).len()), (1, 70));
     }
+}
+
+/// How far listings are behind in the tests of it: much longer than they run.
+const LAG: Duration = Duration::from_secs(3_600);
+
+/// Passes, with a reading of the whole zone before each, that must write nothing.
+async fn is_quiet(at: &AtCloudflare, stage: &mut Stage, wishes: &[Wish]) {
+    let (writes, contents) = (at.sim.writes(), at.contents());
+    for _ in 0..5 {
+        stage.worker.scan();
+        let pass = stage.sync(wishes).await.unwrap();
+        assert!(pass.failed.is_empty() && pass.plan.rejections.is_empty(), "{pass:?}");
+    }
+    assert_eq!((at.sim.writes(), at.contents()), (writes, contents));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_listing_that_lags_behind_our_own_writes_is_not_drift() {
+    for marks in [Marks::Comment, Marks::Txt] {
+        let at = AtCloudflare::start(Plan::Enterprise).await;
+        let mut stage = at.stage(marks).await;
+        stage.sync(&hosts(3)).await.unwrap();
+        at.sim.lag(LAG);
+        // One is updated, one is deleted, one is retyped, one is new.
+        let wishes = [
+            want("A", "host-0", ["192.0.2.2"]),
+            want("CNAME", "host-1", ["target.example.net"]),
+            want("A", "new", ["192.0.2.1"]),
+        ];
+        stage.sync(&wishes).await.unwrap();
+        let expected = BTreeSet::from([
+            "host-0.example.com A 192.0.2.2".to_owned(),
+            "host-1.example.com CNAME target.example.net".to_owned(),
+            "new.example.com A 192.0.2.1".to_owned(),
+        ]);
+        let data = |at: &AtCloudflare| -> BTreeSet<String> {
+            names(at).into_iter().filter(|record| !record.contains(" TXT ")).collect()
+        };
+        assert_eq!(data(&at), expected, "{marks:?}");
+        is_quiet(&at, &mut stage, &wishes).await;
+        // A record of which no listing knows yet is deleted all the same: it is read by its id.
+        stage.sync(&wishes[..1]).await.unwrap();
+        assert_eq!(data(&at), BTreeSet::from(["host-0.example.com A 192.0.2.2".to_owned()]), "{marks:?}");
+        is_quiet(&at, &mut stage, &wishes[..1]).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_listing_that_lags_hides_no_change_from_outside() {
+    let at = AtCloudflare::start(Plan::Enterprise).await;
+    let mut stage = at.stage(Marks::Comment).await;
+    stage.sync(&hosts(2)).await.unwrap();
+    at.sim.lag(LAG);
+    let wishes = [want("A", "host-0", ["192.0.2.2"]), want("A", "host-1", ["192.0.2.2"])];
+    stage.sync(&wishes).await.unwrap();
+    // Right after our write one record is edited from outside and the other one is deleted; the listing shows neither.
+    at.sim.edit(&at.zone, &id_of(&at, "host-0.example.com", "A"), json!({"content": "192.0.2.66"}));
+    at.sim.remove(&at.zone, &id_of(&at, "host-1.example.com", "A"));
+    stage.worker.scan();
+    stage.sync(&wishes).await.unwrap();
+    let expected = ["host-0.example.com A 192.0.2.2", "host-1.example.com A 192.0.2.2"];
+    assert_eq!(names(&at), expected.map(str::to_owned).into());
+    is_quiet(&at, &mut stage, &wishes).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn many_writes_that_a_listing_does_not_show_cost_few_calls() {
+    let at = AtCloudflare::start(Plan::Enterprise).await;
+    let mut stage = at.stage(Marks::Comment).await;
+    at.sim.lag(LAG);
+    stage.sync(&hosts(2_000)).await.unwrap();
+    let requests = at.sim.requests();
+    stage.worker.scan();
+    stage.sync(&hosts(2_000)).await.unwrap();
+    assert!(at.sim.requests() - requests < 150, "{}", at.sim.requests() - requests);
+    assert_eq!(at.sim.records(&at.zone).len(), 2_000);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_write_that_is_undone_each_time_waits_and_says_so() {
+    let at = AtCloudflare::start(Plan::Enterprise).await;
+    let mut stage = at.stage(Marks::Comment).await;
+    let wishes = [want("A", "host-0", ["192.0.2.1"]), want("A", "host-1", ["192.0.2.1"])];
+    stage.sync(&wishes).await.unwrap();
+    let (id, mut reverted) = (id_of(&at, "host-0.example.com", "A"), 0);
+    for _ in 0..10 {
+        at.sim.edit(&at.zone, &id, json!({"content": "192.0.2.66"}));
+        stage.worker.scan();
+        let pass = stage.sync(&wishes).await.unwrap();
+        reverted += pass.applied.len();
+        if let [failure] = &pass.failed[..] {
+            assert_eq!(failure.error.reason(), "DriftDetected");
+            assert!(
+                failure.error.to_string().contains("something undid that each time"),
+                "{}",
+                failure.error
+            );
+            assert!(pass.retry.is_some_and(|retry| retry > Duration::from_secs(20)), "{:?}", pass.retry);
+        }
+    }
+    assert_eq!(reverted, 3);
+    // Other changes do not wait for it, and neither does another value.
+    stage.sync(&[wishes[0].clone(), want("A", "host-1", ["192.0.2.2"])]).await.unwrap();
+    stage.sync(&[want("A", "host-0", ["192.0.2.3"]), want("A", "host-1", ["192.0.2.2"])]).await.unwrap();
+    let expected = ["host-0.example.com A 192.0.2.3", "host-1.example.com A 192.0.2.2"];
+    assert_eq!(names(&at), expected.map(str::to_owned).into());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_value_that_its_own_object_changes_back_and_forth_never_waits() {
+    let at = AtCloudflare::start(Plan::Enterprise).await;
+    let mut stage = at.stage(Marks::Comment).await;
+    for round in 0..12 {
+        let value = if round % 2 == 0 { "192.0.2.1" } else { "192.0.2.2" };
+        let pass = stage.sync(&[want("A", "www", [value])]).await.unwrap();
+        assert_eq!((pass.applied.len(), pass.failed.len()), (1, 0), "round {round}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_zone_that_was_removed_is_not_found_while_its_token_works() {
+    let at = AtCloudflare::start(Plan::Enterprise).await;
+    let mut stage = at.stage(Marks::Comment).await;
+    stage.sync(&hosts(2)).await.unwrap();
+    at.sim.remove_zone(&at.zone);
+    let pass = stage.sync_once(&hosts(3)).await.unwrap();
+    assert!(pass.failed.iter().all(|failure| failure.error.reason() == "ZoneNotFound"), "{:?}", pass.failed);
+    stage.worker.scan();
+    assert_eq!(stage.sync_once(&hosts(3)).await.unwrap_err().reason(), "ZoneNotFound");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -167,3 +167,42 @@ async fn a_server_that_is_slow_is_waited_for() {
     let updates = relay.since(before).iter().filter(|kind| **kind == Kind::Update).count();
     assert_eq!(updates, 1, "it is not sent twice");
 }
+
+/// A rename that takes several messages: while each of them is on its way, one of the two names is there.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rename_in_two_messages_writes_the_new_name_first() {
+    let at = AtServer::start(Software::Bind);
+    let texts = |letter: &str| -> Vec<Wish> {
+        (0..60).map(|i| want("TXT", &format!("text-{i}"), [&letter.repeat(1_500)])).collect()
+    };
+    let before = [vec![want("A", "a-old", ["192.0.2.1"])], texts("a")].concat();
+    let after = [vec![want("A", "z-new", ["192.0.2.1"])], texts("b")].concat();
+    let mut updates = 0;
+    for number in 0.. {
+        at.stage(Marks::Txt).await.sync(&before).await.unwrap();
+        let relay = Relay::start(at.server.address()).await;
+        relay.fault(number, Fault::LostRequest);
+        let servers = vec![relay.address.clone()];
+        let provider =
+            Rfc2136::new(Settings { servers, timeout: DEADLINE, ..at.settings() }).expect("valid settings");
+        let wishes = after.clone();
+        let run = tokio::spawn(async move {
+            if let Ok(access) = provider.open(&domain(), None).await {
+                let _ = Stage::new(access, Marks::Txt).sync_once(&wishes).await;
+            }
+        });
+        eventually("the message, or the end", DEADLINE, async || {
+            if relay.is_reached() || run.is_finished() { Ok(()) } else { Err(relay.requests()) }
+        })
+        .await;
+        let is_reached = relay.is_reached();
+        let there = ["a-old", "z-new"].map(|name| served(&at.server, &format!("{name}.example.com"), "A"));
+        run.abort();
+        assert!(there.iter().any(|values| !values.is_empty()), "neither name is there at message {number}");
+        updates += usize::from(relay.since(0).last() == Some(&Kind::Update));
+        if !is_reached {
+            break;
+        }
+    }
+    assert!(updates > 2, "{updates} updates");
+}

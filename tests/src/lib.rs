@@ -4,8 +4,10 @@
 #![allow(clippy::panic, reason = "a test that can't go on says why")]
 
 pub mod binary;
+pub mod canary;
 pub mod cluster;
 pub mod dns;
+pub mod fuzz;
 pub mod manifest;
 pub mod outside;
 pub mod stage;

@@ -6,7 +6,7 @@ use cloudflare_sim::{Config, Plan as SimPlan, Sim, TokenGrant};
 use dns_servers::{DnsServer, Setup, Software};
 use secrecy::SecretString;
 use serde_json::Value;
-use zonekeeper::zone::{NoLedger, Order, Pass, Settings, Waiting, ZoneWorker};
+use zonekeeper::zone::{Deletes, Ledger, NoLedger, Order, Pass, Settings, Waiting, ZoneWorker};
 use zonekeeper_kernel::{
     capability::Capabilities,
     guard::{Approval, Limits},
@@ -49,6 +49,8 @@ pub struct Stage {
     pub rules: Rules,
     pub limits: Option<Limits>,
     pub registry: Registry,
+    /// Keeps what the guard must not forget.
+    pub ledger: Arc<dyn Ledger>,
 }
 
 /// The simulator with one zone in it.
@@ -171,7 +173,7 @@ impl Stage {
         let (rules, limits) = (Rules::default(), None);
         let registry = registry(marks, access.comment_limit());
         let worker = ZoneWorker::new(access.clone(), settings(&registry, marks, &rules, limits));
-        Self { access, marks, worker, rules, limits, registry }
+        Self { access, marks, worker, rules, limits, registry, ledger: Arc::new(NoLedger) }
     }
 
     pub async fn memory(marks: Marks, capabilities: Capabilities) -> Self {
@@ -240,8 +242,9 @@ impl Stage {
                 scope: Scope::Zone,
                 approval,
                 waiting,
+                deletes: Deletes::Complete,
                 progress: &|_| {},
-                ledger: &NoLedger,
+                ledger: &*self.ledger,
             })
             .await
     }
@@ -271,6 +274,7 @@ fn settings(registry: &Registry, marks: Marks, rules: &Rules, limits: Option<Lim
         rules: rules.clone(),
         limits,
         window: Duration::from_secs(600),
+        settle: Duration::ZERO,
         is_all_ours: marks == Marks::None,
     }
 }

@@ -23,6 +23,10 @@ struct State {
 pub enum Answer {
     Text(u16, String),
     Redirect(String),
+    /// One redirect, then this text.
+    RedirectOnce(String, String),
+    /// A redirect that keeps method and body.
+    MovedWithBody(String),
     /// The connection stays open and silent.
     Silence,
 }
@@ -84,7 +88,11 @@ impl Web {
         let answer = {
             let mut state = self.state.lock().expect("no panic");
             state.requests.push(String::from_utf8_lossy(&request).into_owned());
-            state.answer.clone()
+            let answer = state.answer.clone();
+            if let Answer::RedirectOnce(_, text) = &answer {
+                state.answer = Answer::Text(200, text.clone());
+            }
+            answer
         };
         let reply = match answer {
             Answer::Text(status, body) => {
@@ -93,15 +101,18 @@ impl Web {
                     body.len()
                 )
             }
-            Answer::Redirect(to) => {
-                format!("HTTP/1.1 302 X\r\nlocation: {to}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
-            }
+            Answer::Redirect(to) | Answer::RedirectOnce(to, _) => redirect(302, &to),
+            Answer::MovedWithBody(to) => redirect(307, &to),
             Answer::Silence => return std::future::pending().await,
         };
         // A client that went away is no concern of ours.
         let _ = stream.write_all(reply.as_bytes()).await;
         let _ = stream.shutdown().await;
     }
+}
+
+fn redirect(status: u16, to: &str) -> String {
+    format!("HTTP/1.1 {status} X\r\nlocation: {to}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
 }
 
 fn is_complete(request: &[u8]) -> bool {

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     duration::GoDuration, references::LocalSecretReference, selector::NamespaceSelection, shape::HTTP_URL,
+    wellknown::DEFAULT_CONTROLLER_NAME,
 };
 
 /// What is wanted: where addresses come from.
@@ -48,9 +49,15 @@ pub struct AddressSourceSpec {
     #[serde(default = "ipv4")]
     #[schemars(length(min = 1, max = 2))]
     pub families: Vec<AddressFamily>,
-    /// How often to ask.
+    /// How often to ask: at least `10s`.
     #[serde(default = "interval")]
+    #[x_kube(validation = Rule::new("duration(self) >= duration('10s')").message("write at least 10s, such as 10s or 5m"))]
     pub interval: GoDuration,
+    /// The release that asks; several in one cluster each have their own (`--controller-name`). The others use the
+    /// addresses in its status.
+    #[serde(default = "controller_name")]
+    #[schemars(length(min = 1, max = 253))]
+    pub controller_name: String,
     /// Whose RecordSets may use it.
     #[serde(default)]
     pub allowed_namespaces: NamespaceSelection,
@@ -144,6 +151,7 @@ impl Default for AddressSourceSpec {
             http: Vec::new(),
             families: ipv4(),
             interval: interval(),
+            controller_name: controller_name(),
             allowed_namespaces: NamespaceSelection::default(),
         }
     }
@@ -155,4 +163,8 @@ fn ipv4() -> Vec<AddressFamily> {
 
 fn interval() -> GoDuration {
     "5m".into()
+}
+
+fn controller_name() -> String {
+    DEFAULT_CONTROLLER_NAME.into()
 }

@@ -37,14 +37,28 @@ impl GoDuration {
 
     /// The duration; zero is refused.
     pub fn to_std(&self) -> Result<Duration, InvalidDuration> {
+        self.to_std_or_zero().ok().filter(|duration| !duration.is_zero()).ok_or_else(|| self.invalid())
+    }
+
+    /// The duration, which may be zero.
+    pub fn to_std_or_zero(&self) -> Result<Duration, InvalidDuration> {
         nanos(&self.0)
-            .filter(|nanos| (1..=MAX_NANOS).contains(nanos))
+            .filter(|nanos| *nanos <= MAX_NANOS)
             .and_then(|nanos| {
                 let seconds = u64::try_from(nanos / NANOS_PER_SECOND).ok()?;
                 let rest = u32::try_from(nanos % NANOS_PER_SECOND).ok()?;
                 Some(Duration::new(seconds, rest))
             })
-            .ok_or_else(|| InvalidDuration(self.0.clone()))
+            .ok_or_else(|| self.invalid())
+    }
+
+    /// The schema of a duration that may be zero.
+    pub fn or_zero(_: &mut SchemaGenerator) -> Schema {
+        schema("duration(self) >= duration('0s')", "write a duration such as 2s or 500ms, or 0s")
+    }
+
+    fn invalid(&self) -> InvalidDuration {
+        InvalidDuration(self.0.clone())
     }
 }
 
@@ -87,16 +101,17 @@ impl JsonSchema for GoDuration {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({
-            "type": "string",
-            "maxLength": MAX_LENGTH,
-            "pattern": PATTERN,
-            "x-kubernetes-validations": [{
-                "rule": "duration(self) > duration('0s')",
-                "message": "write a duration above zero, such as 60s, 5m or 1h30m",
-            }],
-        })
+        schema("duration(self) > duration('0s')", "write a duration above zero, such as 60s, 5m or 1h30m")
     }
+}
+
+fn schema(rule: &str, message: &str) -> Schema {
+    json_schema!({
+        "type": "string",
+        "maxLength": MAX_LENGTH,
+        "pattern": PATTERN,
+        "x-kubernetes-validations": [{ "rule": rule, "message": message }],
+    })
 }
 
 // === impl InvalidDuration ===
@@ -172,6 +187,13 @@ mod tests {
             let wanted = format!("{text:?} is not a duration above zero; write one such as 60s, 5m or 1h30m");
             assert_eq!(error.to_string(), wanted);
         }
+    }
+
+    #[test]
+    fn zero_is_a_duration_where_a_field_allows_it() {
+        assert_eq!(GoDuration::new("0s").to_std_or_zero(), Ok(Duration::ZERO));
+        assert_eq!(GoDuration::new("2s").to_std_or_zero(), Ok(Duration::from_secs(2)));
+        assert!(GoDuration::new("soon").to_std_or_zero().is_err());
     }
 
     #[test]

@@ -84,6 +84,8 @@ reasons! {
     SourceForbidden,
     /// The wish exists, its values are not known at the moment.
     TargetsUnknown,
+    /// A fault in Zonekeeper itself; it is tried again.
+    InternalError,
     /// Reconciling is switched off.
     Suspended,
     /// The object is being deleted.
@@ -138,7 +140,7 @@ mod tests {
     #[test]
     fn every_word_has_a_meaning() {
         assert_eq!(Reason::Held.meaning(), "Waits for a person's approval.");
-        assert_eq!(Reason::all().len(), 27);
+        assert_eq!(Reason::all().len(), 28);
     }
 
     #[test]

@@ -182,6 +182,12 @@ pub struct WrittenZone {
     /// The zone's id at the provider.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub id: String,
+    /// Name under which the records were written: at another name they are not this object's any more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub record_name: Option<String>,
+    /// Type under which the records were written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub record_type: Option<String>,
     /// Records that were written there for the object.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 200))]

@@ -23,6 +23,11 @@ pub struct Guard {
     pub min_records: u32,
     /// The window.
     pub window: GoDuration,
+    /// Deletes are judged when no further delete came to the zone for this long, and after 5 times as long at the
+    /// latest, so that objects that are deleted together are judged together. Creates and updates never wait; `0s`
+    /// judges at once.
+    #[schemars(schema_with = "GoDuration::or_zero")]
+    pub settle: GoDuration,
 }
 
 /// What happens to records that nobody wants.
@@ -91,7 +96,13 @@ pub enum DeletionPolicy {
 
 impl Default for Guard {
     fn default() -> Self {
-        Self { max_delete_percent: 30, max_update_percent: 100, min_records: 10, window: "10m".into() }
+        Self {
+            max_delete_percent: 30,
+            max_update_percent: 100,
+            min_records: 10,
+            window: "10m".into(),
+            settle: "2s".into(),
+        }
     }
 }
 

@@ -103,7 +103,7 @@ fn schema_defaults_are_those_of_the_contract() {
             "allowedRecords": [{"namespaces": {"from": "Same"}, "share": false, "adoption": "Never"}],
             "sources": {"kinds": ["Service", "Ingress", "HTTPRoute"], "dialects": ["zonekeeper", "external-dns"]},
             "defaults": {"cloudflare": {"proxied": false}},
-            "guard": {"maxDeletePercent": 30, "maxUpdatePercent": 100, "minRecords": 10, "window": "10m"},
+            "guard": {"maxDeletePercent": 30, "maxUpdatePercent": 100, "minRecords": 10, "window": "10m", "settle": "2s"},
             "prune": {"mode": "Owned", "maxDeletes": 10, "ignore": [{"name": "_acme-challenge.*", "type": "TXT"}]},
             "lifecycle": {"create": false, "deletionPolicy": "Retain"},
         })
@@ -120,6 +120,7 @@ fn schema_defaults_are_those_of_the_contract() {
         json!({
             "http": [{"url": "https://ip.example.net", "method": "GET"}],
             "families": ["IPv4"], "interval": "5m", "allowedNamespaces": {"from": "Same"},
+            "controllerName": "zonekeeper.dev/controller",
         })
     );
 }
@@ -218,7 +219,7 @@ fn a_full_zone_loses_nothing() {
             "nameServers": ["ns1.example.com"],
         },
         "defaults": {"ttl": 600, "cloudflare": {"proxied": true}},
-        "guard": {"maxDeletePercent": 0, "maxUpdatePercent": 50, "minRecords": 0, "window": "1h"},
+        "guard": {"maxDeletePercent": 0, "maxUpdatePercent": 50, "minRecords": 0, "window": "1h", "settle": "0s"},
         "prune": {"mode": "All", "maxDeletes": 1, "ignore": []},
         "lifecycle": {"create": true, "deletionPolicy": "Delete"},
     });

@@ -188,7 +188,11 @@ fn durations_are_above_zero() {
     breaks("DNSZone", zone(json!({"interval": "0s"})), message);
     breaks("DNSZone", zone(json!({"guard": {"window": "0h0m"}})), message);
     breaks("DNSProvider", json!({"builtin": {}, "rateLimit": {"window": "0s"}}), message);
-    breaks("AddressSource", json!({"static": ["192.0.2.1"], "interval": "0s"}), message);
+    for interval in ["1ms", "9s", "9.999s"] {
+        let source = json!({"static": ["192.0.2.1"], "interval": interval});
+        breaks("AddressSource", source, "write at least 10s, such as 10s or 5m");
+    }
+    keeps("AddressSource", json!({"static": ["192.0.2.1"], "interval": "10s"}));
 }
 
 // === RecordSet ===

@@ -39,7 +39,7 @@ pub enum Claim {
 pub enum Standing {
     /// It is.
     Current,
-    /// It is missing, signed with the previous key, in an older place, or in the name of an owner taken over.
+    /// It is missing, signed with the previous key, in an older place or form, or in the name of an owner taken over.
     Rewrite,
 }
 
@@ -49,11 +49,15 @@ pub enum Known {
     /// None.
     #[default]
     Nothing,
-    /// Those with these ids, written by this process or remembered by a RecordSet's status.
-    Ids(BTreeMap<RecordId, Holder>),
+    /// Those that were written by this process or that a RecordSet's status remembers.
+    Ids(KnownIds),
     /// All: the zone lives inside this process, and nobody else can write to it.
     Everything,
 }
+
+/// Records by their ids, each at the name and type under which it was written: elsewhere it is not ours any more.
+#[derive(Debug, Clone, Default)]
+pub struct KnownIds(BTreeMap<RecordId, (Name, RecordType, Holder)>);
 
 /// A TXT marker found for one set.
 #[derive(Debug, Clone)]
@@ -100,12 +104,49 @@ impl Claim {
 // === impl Known ===
 
 impl Known {
-    fn holder_of(&self, id: &RecordId) -> Option<HolderRef> {
+    fn holder_of(&self, name: &Name, record: &LiveRecord) -> Option<HolderRef> {
         match self {
             Self::Nothing => None,
-            Self::Ids(ids) => ids.get(id).map(|holder| HolderRef::Full(holder.clone())),
+            Self::Ids(ids) => ids.holder_of(name, record).map(|holder| HolderRef::Full(holder.clone())),
             Self::Everything => Some(HolderRef::Nobody),
         }
+    }
+}
+
+// === impl KnownIds ===
+
+impl KnownIds {
+    /// Remembers that a record was written at this place for this holder.
+    pub fn insert(&mut self, id: RecordId, (name, rtype): (Name, RecordType), holder: Holder) {
+        self.0.insert(id, (name, rtype, holder));
+    }
+
+    /// Forgets a record.
+    pub fn remove(&mut self, id: &RecordId) {
+        self.0.remove(id);
+    }
+
+    /// Keeps the records with these ids only.
+    pub fn keep_only<'a>(&mut self, ids: impl Iterator<Item = &'a RecordId>) {
+        self.0 = ids.filter_map(|id| self.0.remove_entry(id)).collect();
+    }
+
+    /// Whether no record is known.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// For whom this record was written here.
+    fn holder_of(&self, name: &Name, record: &LiveRecord) -> Option<&Holder> {
+        let (at, rtype, holder) = self.0.get(&record.id)?;
+        let is_here = at == name && *rtype == record.rdata.rtype();
+        (is_here || crate::mutant::is_on("claim: any place")).then_some(holder)
+    }
+}
+
+impl FromIterator<(RecordId, (Name, RecordType), Holder)> for KnownIds {
+    fn from_iter<I: IntoIterator<Item = (RecordId, (Name, RecordType), Holder)>>(ids: I) -> Self {
+        Self(ids.into_iter().map(|(id, (name, rtype), holder)| (id, (name, rtype, holder))).collect())
     }
 }
 
@@ -115,13 +156,14 @@ impl<'a> NameClaims<'a> {
     /// Reads the claims on one name.
     ///
     /// Guarantees: a record is `Ours` only if its marker verifies, or if it has no marker and `known`
-    /// names it. Markers themselves never appear among the records.
+    /// names it at this name and type. Markers themselves never appear among the records.
     pub fn read(registry: &Registry, known: &Known, live: &'a Live, name: &Name) -> Self {
         let here = live.at(name);
         match &registry.form {
             Form::Comment(_) => Self::by_comments(registry, known, live, name),
             Form::None => {
-                let claim = |record: &'a LiveRecord| (record, by_memory(known, record, Standing::Current));
+                let claim =
+                    |record: &'a LiveRecord| (record, by_memory(known, name, record, Standing::Current));
                 Self { records: here.iter().map(claim).collect(), markers: Vec::new() }
             }
             Form::Txt(form) => Self::by_txt(registry, form, known, live, name),
@@ -148,7 +190,7 @@ impl<'a> NameClaims<'a> {
                         }
                         claim
                     }
-                    None => by_memory(known, record, Standing::Rewrite),
+                    None => by_memory(known, name, record, Standing::Rewrite),
                 },
             };
             claims.records.push((record, claim));
@@ -176,9 +218,18 @@ impl<'a> NameClaims<'a> {
                     continue;
                 }
                 let marker = set_marker(registry, form, live, (name, rtype), &at, MarkerPlace::Legacy);
-                // Somebody else's protects all that stands there; ours claims what ExternalDNS wrote by default.
-                let is_meant = matches!(rtype, RecordType::A | RecordType::CNAME);
-                markers.extend(marker.filter(|marker| is_meant || !marker.claim.is_ours()));
+                // Another owner's protects all that stands there; ours claims what ExternalDNS wrote by default, and
+                // says nothing where markers have to prove themselves.
+                markers.extend(marker.filter(|marker| match &marker.claim {
+                    Claim::Ours { .. } => {
+                        let is_sealed =
+                            form.is_sealed() && !crate::mutant::is_on("claim: untyped where sealed");
+                        let is_any = crate::mutant::is_on("claim: untyped for all types");
+                        !is_sealed && (is_any || matches!(rtype, RecordType::A | RecordType::CNAME))
+                    }
+                    Claim::Foreign { owner } => owner != registry.owner.as_str(),
+                    Claim::Unclaimed => false,
+                }));
             }
         }
         let claim = |record: &LiveRecord| {
@@ -187,7 +238,7 @@ impl<'a> NameClaims<'a> {
                 Some(marker) => marker.claim.clone(),
                 None => match other_comment(registry, record) {
                     Some(owner) => Claim::Foreign { owner },
-                    None => by_memory(known, record, Standing::Rewrite),
+                    None => by_memory(known, name, record, Standing::Rewrite),
                 },
             }
         };
@@ -227,25 +278,22 @@ pub fn fitting_text<'a>(form: &CommentForm, registry: &Registry, text: &'a str, 
     if was_cut { &text[..comment::split(&comment).text.len()] } else { text }
 }
 
-/// Whether a wish would be read as one of our markers.
-pub fn is_reserved_text(rdata: &crate::rdata::Rdata) -> bool {
-    txt::is_reserved(rdata)
-}
-
 fn by_comment(registry: &Registry, name: &Name, record: &LiveRecord) -> Option<Claim> {
     let marker = comment::split(&record.comment).marker?;
     Some(match comment::verify(registry, (name, record.rdata.rtype()), &marker) {
-        comment::Verdict::Ours { holder, signature: Signature::Current } => {
+        comment::Verdict::Ours { holder, signature: Signature::Current } if !holder.is_outdated() => {
             Claim::Ours { holder, standing: Standing::Current }
         }
-        comment::Verdict::Ours { holder, signature: Signature::Previous | Signature::Bad }
-        | comment::Verdict::TakenOver { holder } => Claim::Ours { holder, standing: Standing::Rewrite },
+        comment::Verdict::Ours { holder, .. } | comment::Verdict::TakenOver { holder } => {
+            Claim::Ours { holder, standing: Standing::Rewrite }
+        }
+        comment::Verdict::Foreign if crate::mutant::is_on("claim: foreign is free") => Claim::Unclaimed,
         comment::Verdict::Foreign => Claim::Foreign { owner: marker.owner.to_owned() },
     })
 }
 
-fn by_memory(known: &Known, record: &LiveRecord, standing: Standing) -> Claim {
-    match known.holder_of(&record.id) {
+fn by_memory(known: &Known, name: &Name, record: &LiveRecord, standing: Standing) -> Claim {
+    match known.holder_of(name, record) {
         Some(holder) => Claim::Ours { holder, standing },
         None => Claim::Unclaimed,
     }
@@ -272,7 +320,10 @@ fn set_marker<'a>(
             },
             txt::Verdict::Foreign { owner } => Claim::Foreign { owner },
         };
-        let is_better = found.as_ref().is_none_or(|other| other.claim.is_ours() && !claim.is_ours());
+        let is_better = found.as_ref().is_none_or(|other| {
+            other.claim.is_ours() != claim.is_ours()
+                && (other.claim.is_ours() != crate::mutant::is_on("claim: ours beats theirs"))
+        });
         // Two markers that disagree: somebody else claims the set too, so it is not ours to change.
         if is_better {
             found = Some(SetMarker { rtype: place.1, name: at.clone(), record, claim, place: marker_place });

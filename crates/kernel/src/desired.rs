@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
-    holder::Holder,
+    holder::{Holder, HolderRef},
     name::Name,
     rdata::{Rdata, RecordType},
     record::{Attributes, Ttl},
@@ -62,18 +62,25 @@ pub struct DesiredSet {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Desired {
     names: BTreeMap<Name, Vec<DesiredSet>>,
-    reserved: BTreeMap<Name, Reserved>,
+    reserved: BTreeMap<Name, BTreeSet<Reserved>>,
+    shared: BTreeSet<Name>,
+    /// Values that refused objects ask for: a claim on a whole set does not say whose they are.
+    refused: BTreeSet<(Name, Rdata)>,
+    /// Who wants something at a name whose values are not known.
+    awaited: BTreeMap<Name, BTreeSet<Holder>>,
 }
 
-/// What wishes that can't be carried out ask for at a name.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+/// A set that an object of a namespace asks for and can't have now.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Reserved {
-    types: BTreeSet<RecordType>,
-    is_expected: bool,
+    namespace: Box<str>,
+    /// None where the object does not say it clearly.
+    rtype: Option<RecordType>,
+    unmet: Unmet,
 }
 
 /// Whether a wish that can't be carried out will be, once it is put right.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Unmet {
     /// It was refused for what it asks: what is there stays, and nobody need be asked about it.
     Mistaken,
@@ -93,26 +100,72 @@ impl Desired {
         }
     }
 
-    /// Notes that somebody asks for a set whose wish can't be carried out: what the name holds may be theirs.
-    pub fn reserve(&mut self, name: Name, rtype: RecordType, unmet: Unmet) {
-        let reserved = self.reserved.entry(name).or_default();
-        reserved.types.insert(rtype);
-        reserved.is_expected |= unmet == Unmet::Mistaken;
+    /// Notes that an object of `namespace` asks for a set that it can't have now: what its namespace has there stays.
+    pub fn reserve(&mut self, name: Name, rtype: Option<RecordType>, namespace: &str, unmet: Unmet) {
+        let reserved = Reserved { namespace: namespace.into(), rtype, unmet };
+        self.reserved.entry(name).or_default().insert(reserved);
     }
 
-    /// Whether what is there will be asked for again by a wish that has to be put right.
-    pub fn is_expected(&self, name: &Name) -> bool {
-        self.reserved.get(name).is_some_and(|reserved| reserved.is_expected)
+    /// Notes a value that a refused object asks for.
+    pub fn refuse_value(&mut self, name: Name, rdata: Rdata) {
+        self.refused.insert((name, rdata));
     }
 
-    /// Whether sets that nobody else asks for must stay at this name.
+    /// Whether a refused object asks for this value.
+    pub fn is_refused(&self, name: &Name, rdata: &Rdata) -> bool {
+        !self.refused.is_empty() && self.refused.contains(&(name.clone(), rdata.clone()))
+    }
+
+    /// Notes that several namespaces may hold this name together.
+    pub fn share(&mut self, name: Name) {
+        self.shared.insert(name);
+    }
+
+    /// Whether several namespaces may hold this name together.
+    pub fn is_shared(&self, name: &Name) -> bool {
+        self.shared.contains(name)
+    }
+
+    /// Whether an object asks for something at this name that it can't have now.
     pub fn is_reserved(&self, name: &Name) -> bool {
         self.reserved.contains_key(name)
     }
 
-    /// Whether some values of this very set may belong to a wish that can't be carried out.
-    pub fn is_shared_with_unmet(&self, name: &Name, rtype: RecordType) -> bool {
-        self.reserved.get(name).is_some_and(|reserved| reserved.types.contains(&rtype))
+    /// Whether what `holder` has at this name will be asked for again by an object that has to be put right.
+    pub fn is_expected(&self, name: &Name, holder: &HolderRef) -> bool {
+        self.reserved_at(name).any(|it| it.unmet == Unmet::Mistaken && it.may_mean(holder))
+    }
+
+    /// Whether something at this name is reserved for the namespace of `holder`.
+    pub fn is_reserved_for(&self, name: &Name, holder: &HolderRef) -> bool {
+        self.reserved_at(name).any(|it| it.may_mean(holder))
+    }
+
+    /// Whether records of `holder` at this name stay: an object of its namespace asks for a set there, of a type that
+    /// `concerns` them, and can't have it now.
+    pub fn keeps(&self, name: &Name, holder: &HolderRef, concerns: impl Fn(RecordType) -> bool) -> bool {
+        !crate::mutant::is_on("plan: refused is not reserved")
+            && self.reserved_at(name).any(|it| it.rtype.is_none_or(&concerns) && it.may_mean(holder))
+    }
+
+    /// Whether some values of this set may belong to an object of one of these namespaces that asks for it and can't
+    /// have it now.
+    pub fn has_unclear_values(&self, name: &Name, rtype: RecordType, is_one: impl Fn(&str) -> bool) -> bool {
+        self.reserved_at(name).any(|it| it.covers(rtype) && is_one(&it.namespace))
+    }
+
+    fn reserved_at(&self, name: &Name) -> impl Iterator<Item = &Reserved> {
+        self.reserved.get(name).into_iter().flatten()
+    }
+
+    /// Notes that somebody's values at a name are not known: what they have there stays, and stops nobody else.
+    pub fn wait_for(&mut self, name: Name, holder: Holder) {
+        self.awaited.entry(name).or_default().insert(holder);
+    }
+
+    /// Those whose values at a name are not known.
+    pub fn awaited(&self, name: &Name) -> impl Iterator<Item = &Holder> {
+        self.awaited.get(name).into_iter().flatten()
     }
 
     /// The sets of one name, by type.
@@ -133,6 +186,22 @@ impl Desired {
     /// Whether nothing is wanted.
     pub fn is_empty(&self) -> bool {
         self.names.is_empty()
+    }
+}
+
+// === impl Reserved ===
+
+impl Reserved {
+    fn covers(&self, rtype: RecordType) -> bool {
+        self.rtype.is_none_or(|wanted| wanted == rtype)
+    }
+
+    /// Whether the holder may be of the namespace that it is reserved for.
+    fn may_mean(&self, holder: &HolderRef) -> bool {
+        match holder {
+            HolderRef::Full(holder) => *holder.namespace() == *self.namespace,
+            HolderRef::Hash(_) | HolderRef::Nobody => true,
+        }
     }
 }
 

@@ -1,10 +1,14 @@
 //! Splits a plan into what is cleared and what a person must approve first.
 
-use std::collections::BTreeSet;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use sha2::{Digest, Sha256};
 
 use crate::{
+    holder::{Holder, HolderRef},
     name::Name,
     plan::{Cause, Change, Operation},
     rdata::RecordType,
@@ -24,7 +28,7 @@ pub struct Limits {
 }
 
 /// What happened since the window began.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Window {
     /// Sets owned when it began.
     pub owned_at_start: usize,
@@ -34,6 +38,8 @@ pub struct Window {
     pub updates: usize,
     /// Unowned sets pruned since.
     pub prunes: usize,
+    /// Sets created since, and still there: they do not count if they go before the window ends.
+    pub born: Arc<BTreeSet<(Name, RecordType)>>,
 }
 
 /// What a person has approved.
@@ -119,6 +125,8 @@ pub struct Verdict {
     pub held: Vec<Held>,
     /// What the zone only watches.
     pub observed: Vec<Change>,
+    /// Deletes that are too recent to be judged: more of the same accident may follow.
+    pub settling: Vec<Change>,
     /// Identifies the held changes: approving it releases exactly these, once.
     pub hash: String,
     /// Whether an approval released what would have been held.
@@ -128,23 +136,54 @@ pub struct Verdict {
 // === impl Window ===
 
 impl Window {
-    /// Whether a change counts.
+    /// Whether a change can count.
     pub fn counts(change: &Change) -> bool {
         is_counted_delete(change) || is_counted_update(change) || change.cause == Cause::Pruned
     }
 
+    /// Whether a change is the loss of a set that was owned when the window began.
+    pub fn is_loss(&self, change: &Change) -> bool {
+        is_counted_delete(change) && !self.born.contains(&(change.name.clone(), change.rtype))
+    }
+
     /// Adds a change that is made.
     pub fn count(&mut self, change: &Change) {
-        self.deletes += usize::from(is_counted_delete(change));
+        self.deletes += usize::from(self.is_loss(change));
         self.updates += usize::from(is_counted_update(change));
         self.prunes += usize::from(change.cause == Cause::Pruned);
     }
 
     /// Takes back a change that was counted and not made.
     pub fn uncount(&mut self, change: &Change) {
-        self.deletes = self.deletes.saturating_sub(usize::from(is_counted_delete(change)));
+        self.deletes = self.deletes.saturating_sub(usize::from(self.is_loss(change)));
         self.updates = self.updates.saturating_sub(usize::from(is_counted_update(change)));
         self.prunes = self.prunes.saturating_sub(usize::from(change.cause == Cause::Pruned));
+    }
+
+    /// Notes which sets came, went or changed their type by a change that was made. A set that is only restored was
+    /// there before.
+    pub fn note(&mut self, change: &Change) {
+        let place = |rtype: RecordType| (change.name.clone(), rtype);
+        match (change.operation, &change.cause) {
+            (Operation::Create, Cause::Wanted) => {
+                Arc::make_mut(&mut self.born).insert(place(change.rtype));
+            }
+            (Operation::Delete, _) if self.born.contains(&place(change.rtype)) => {
+                Arc::make_mut(&mut self.born).remove(&place(change.rtype));
+            }
+            (Operation::Update, _) if !self.born.is_empty() => {
+                let before: Vec<RecordType> = change.before().iter().map(|state| state.rtype).collect();
+                let after: Vec<RecordType> = change.after().iter().map(|state| state.rtype).collect();
+                let is_newborn =
+                    !before.is_empty() && before.iter().all(|rtype| self.born.contains(&place(*rtype)));
+                if is_newborn && before != after {
+                    let born = Arc::make_mut(&mut self.born);
+                    born.retain(|at| !before.iter().any(|rtype| *at == place(*rtype)));
+                    born.extend(after.into_iter().map(place));
+                }
+            }
+            (Operation::Create | Operation::Delete | Operation::Update, _) => {}
+        }
     }
 }
 
@@ -164,6 +203,13 @@ impl Cleared {
         &self.changes
     }
 
+    /// Takes out the changes that are to wait.
+    pub fn take_out(&mut self, waits: &mut dyn FnMut(&Change) -> bool) -> Vec<Change> {
+        let (out, kept) = std::mem::take(&mut self.changes).into_iter().partition(|change| waits(change));
+        self.changes = kept;
+        out
+    }
+
     /// Leaves out what is to go from names that something else comes to: it goes once that is there (law 6).
     pub fn arrivals_first(&mut self) {
         let arriving: BTreeSet<Name> = self
@@ -174,6 +220,24 @@ impl Cleared {
             .collect();
         self.changes
             .retain(|change| change.operation != Operation::Delete || !arriving.contains(&change.name));
+    }
+
+    /// Has namespaces take turns, among changes that may come in any order: where not all are sent at once, the many
+    /// of one do not keep the few of another waiting.
+    pub fn take_turns(&mut self) {
+        let mut turns: BTreeMap<(bool, u8, Box<str>), usize> = BTreeMap::new();
+        let mut changes: Vec<((bool, u8, usize), Change)> = Vec::with_capacity(self.changes.len());
+        for change in std::mem::take(&mut self.changes) {
+            let (is_delete, rank) = change.stage();
+            let wanting = change.holders.first().map(Holder::namespace);
+            let namespace = wanting.or_else(|| namespace(&change)).unwrap_or_default();
+            let turn = turns.entry((is_delete, rank, namespace.into())).or_default();
+            *turn += 1;
+            changes.push(((is_delete, rank, *turn), change));
+        }
+        // Stable: whoever is alone keeps its order.
+        changes.sort_by_key(|(turn, _)| *turn);
+        self.changes = changes.into_iter().map(|(_, change)| change).collect();
     }
 
     /// Takes the changes out.
@@ -226,14 +290,17 @@ fn write_share(
 /// Guarantees: every change of the plan is in exactly one of cleared, held and observed, in its old order;
 /// the hash depends only on the zone and on what is held, not on the order of input.
 pub fn clear(plan: Vec<Change>, subject: &Subject<'_>, window: Window, approval: &Approval) -> Verdict {
-    if subject.rules.policy == Policy::Observe {
+    if subject.rules.policy == Policy::Observe && !crate::mutant::is_on("guard: watched is written") {
         let hash = hash(subject.identity, std::iter::empty());
         return Verdict { observed: plan, hash, ..Verdict::default() };
     }
-    let excess = subject.limits.map(|limits| Excess::of(&plan, subject.rules, limits, window));
+    let excess = subject.limits.map(|limits| Excess::of(&plan, subject.rules, limits, &window));
+    let why: Vec<Option<HeldFor>> = plan
+        .iter()
+        .map(|change| excess.as_ref().and_then(|excess| excess.holds(change, subject.domain)))
+        .collect();
     let (mut cleared, mut held) = (Vec::new(), Vec::new());
-    for change in plan {
-        let why = excess.as_ref().and_then(|excess| excess.holds(&change, subject.domain));
+    for (change, why) in plan.into_iter().zip(why) {
         match why {
             Some(why) => held.push(Held { change, why }),
             None => cleared.push(change),
@@ -242,7 +309,7 @@ pub fn clear(plan: Vec<Change>, subject: &Subject<'_>, window: Window, approval:
     let hash = hash(subject.identity, held.iter().map(|held| &held.change));
     let is_approved = match approval {
         Approval::None => false,
-        Approval::Held(approved) => *approved == hash,
+        Approval::Held(approved) => *approved == hash || crate::mutant::is_on("guard: any hash approves"),
         Approval::Whole => true,
     };
     if is_approved && !held.is_empty() {
@@ -263,34 +330,41 @@ pub fn whole_hash<'a>(zones: impl IntoIterator<Item = (&'a str, Vec<&'a Change>)
 }
 
 /// Which limits a plan goes past.
-struct Excess {
+struct Excess<'a> {
+    window: &'a Window,
     deletes: Option<HeldFor>,
+    /// The namespaces whose deletes go all the same.
+    spared: BTreeSet<Option<&'a str>>,
     updates: Option<HeldFor>,
     prunes: Option<HeldFor>,
 }
 
 // === impl Excess ===
 
-impl Excess {
-    fn of(plan: &[Change], rules: &Rules, limits: Limits, window: Window) -> Self {
-        let count = |counts: fn(&Change) -> bool| plan.iter().filter(|change| counts(change)).count();
+impl<'a> Excess<'a> {
+    fn of(plan: &'a [Change], rules: &Rules, limits: Limits, window: &'a Window) -> Self {
         let of = window.owned_at_start;
-        let deletes = window.deletes + count(is_counted_delete);
-        let updates = window.updates + count(is_counted_update);
-        let prunes = window.prunes + count(|change| change.cause == Cause::Pruned);
+        let deletes = window.deletes + plan.iter().filter(|change| window.is_loss(change)).count();
+        let updates = window.updates + plan.iter().filter(|change| is_counted_update(change)).count();
+        let prunes = window.prunes + plan.iter().filter(|change| change.cause == Cause::Pruned).count();
         // A window can see more changes than there were sets at its start; all of them is no limit.
         let is_past = |count: usize, percent: usize| match of < limits.min_records {
             _ if percent >= 100 => false,
-            true => count > 3,
+            true => count > 3 + usize::from(crate::mutant::is_on("guard: one more")),
             false => count * 100 > percent * of,
         };
+        let has_too_many = is_past(deletes, limits.max_delete_percent);
         Self {
-            deletes: is_past(deletes, limits.max_delete_percent)
-                .then_some(HeldFor::TooManyDeletes { count: deletes, of }),
+            deletes: has_too_many.then_some(HeldFor::TooManyDeletes { count: deletes, of }),
+            spared: match has_too_many {
+                true => spared(plan, window, |count| is_past(count, limits.max_delete_percent)),
+                false => BTreeSet::new(),
+            },
             updates: is_past(updates, limits.max_update_percent)
                 .then_some(HeldFor::TooManyUpdates { count: updates, of }),
             prunes: (prunes > rules.prune.max_deletes)
                 .then_some(HeldFor::TooManyPrunes { count: prunes, cap: rules.prune.max_deletes }),
+            window,
         }
     }
 
@@ -301,23 +375,71 @@ impl Excess {
         let is_new = change.operation == Operation::Create;
         let leaves_nothing =
             !change.holders.is_empty() && change.after().is_empty() && change.unchanged.is_empty();
-        if !is_new && touches_apex_authority(change, domain) {
+        if !is_new
+            && touches_apex_authority(change, domain)
+            && !crate::mutant::is_on("guard: name servers go")
+        {
             return Some(HeldFor::ApexAuthority);
         }
         if leaves_nothing {
             return Some(HeldFor::NeverEmpty);
         }
         match change.cause {
+            Cause::Orphaned(_) if crate::mutant::is_on("guard: orphans go") => None,
             Cause::Orphaned(_) => Some(HeldFor::Orphaned),
             Cause::Pruned if change.name.labels().any(|label| label == "_acme-challenge") => {
                 Some(HeldFor::ProtectedName)
             }
-            Cause::Pruned => self.prunes,
-            Cause::Wanted | Cause::Drift | Cause::Released(_) if is_counted_delete(change) => self.deletes,
+            Cause::Pruned => self.prunes.filter(|_| !crate::mutant::is_on("guard: prunes without a cap")),
+            Cause::Wanted | Cause::Drift | Cause::Released(_) if self.window.is_loss(change) => {
+                self.deletes.filter(|_| !self.spared.contains(&namespace(change)))
+            }
             Cause::Wanted | Cause::Drift | Cause::Released(_) if is_counted_update(change) => self.updates,
             Cause::Wanted | Cause::Drift | Cause::Released(_) => None,
         }
     }
+}
+
+/// The namespaces whose deletes the limit allows, those with the fewest first: the mass delete of one namespace
+/// does not hold the single delete of another.
+fn spared<'a>(
+    plan: &'a [Change],
+    window: &Window,
+    is_past: impl Fn(usize) -> bool,
+) -> BTreeSet<Option<&'a str>> {
+    let mut counts: BTreeMap<Option<&str>, usize> = BTreeMap::new();
+    for change in plan.iter().filter(|change| window.is_loss(change)) {
+        *counts.entry(namespace(change)).or_default() += 1;
+    }
+    let mut namespaces: Vec<(Option<&str>, usize)> = counts.into_iter().collect();
+    namespaces.sort_by_key(|(namespace, count)| (namespace.is_none(), *count, *namespace));
+    let mut total = window.deletes;
+    let fits = |(_, count): &(Option<&str>, usize)| {
+        total += count;
+        !is_past(total)
+    };
+    namespaces.into_iter().take_while(fits).map(|(namespace, _)| namespace).collect()
+}
+
+/// The namespace that gives a set up; none if its marker does not name one.
+fn namespace(change: &Change) -> Option<&str> {
+    match &change.cause {
+        Cause::Released(HolderRef::Full(holder)) => {
+            Some(Holder::namespace(holder)).filter(|namespace| !namespace.is_empty())
+        }
+        Cause::Released(HolderRef::Hash(_) | HolderRef::Nobody)
+        | Cause::Wanted
+        | Cause::Drift
+        | Cause::Orphaned(_)
+        | Cause::Pruned => None,
+    }
+}
+
+/// Whether a delete is judged together with those that come shortly before and after it.
+pub fn settles(change: &Change) -> bool {
+    change.operation == Operation::Delete
+        && matches!(change.cause, Cause::Released(_) | Cause::Pruned)
+        && !change.is_marker_only()
 }
 
 /// Whether the guard counts a change as the loss of an owned set.
@@ -341,7 +463,11 @@ fn hash<'a>(identity: &str, changes: impl Iterator<Item = &'a Change>) -> String
     let mut lines: Vec<String> = changes.map(render::hash_line).collect();
     lines.sort();
     let mut digest = Sha256::new();
-    digest.update(identity.as_bytes());
+    digest.update(if crate::mutant::is_on("guard: hash without identity") {
+        b""
+    } else {
+        identity.as_bytes()
+    });
     for line in lines {
         digest.update(b"\n");
         digest.update(line.as_bytes());

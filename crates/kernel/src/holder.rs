@@ -1,9 +1,14 @@
 //! Who wants a record, and which installation of Zonekeeper speaks for them.
 
-use std::{fmt, sync::Arc};
+use std::{collections::BTreeSet, fmt, sync::Arc};
 
 use data_encoding::BASE32_NOPAD;
 use sha2::{Digest, Sha256};
+
+/// Characters of a holder's hash.
+const HASH: usize = 16;
+/// Characters in markers that were written before: read, and written again.
+const OLD_HASH: usize = 10;
 
 /// An object that asks for records, as `kind/namespace/name`.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -14,11 +19,15 @@ pub struct Holder(Arc<str>);
 pub enum HolderRef {
     /// `kind/namespace/name`.
     Full(Holder),
-    /// The first ten base32 characters of its SHA-256.
+    /// The first characters of its SHA-256 in base32: 16, or 10 in markers of before.
     Hash(Box<str>),
     /// The marker names nobody.
     Nobody,
 }
+
+/// Holders, to be found by the hash that a marker has of them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct HolderHashes(BTreeSet<String>);
 
 /// The id of an installation: the records of one owner are maintained by one Zonekeeper.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -59,9 +68,9 @@ impl Holder {
         }
     }
 
-    /// What a marker without room for the full text holds.
+    /// What a marker without room for the full text holds: 80 bits, so that none can be found for another holder.
     pub fn hash(&self) -> String {
-        fingerprint(&self.0, 10)
+        fingerprint(&self.0, HASH)
     }
 }
 
@@ -88,9 +97,14 @@ impl HolderRef {
     pub fn names(&self, holder: &Holder) -> bool {
         match self {
             Self::Full(named) => named == holder,
-            Self::Hash(hash) => **hash == *holder.hash(),
+            Self::Hash(hash) => is_hash_of(hash, &holder.hash()),
             Self::Nobody => false,
         }
+    }
+
+    /// Whether a marker would be written with a longer hash today.
+    pub fn is_outdated(&self) -> bool {
+        matches!(self, Self::Hash(hash) if hash.len() < HASH)
     }
 }
 
@@ -101,6 +115,26 @@ impl fmt::Display for HolderRef {
             Self::Hash(hash) => write!(formatter, "the object with hash {hash}"),
             Self::Nobody => formatter.write_str("an unnamed object"),
         }
+    }
+}
+
+// === impl HolderHashes ===
+
+impl HolderHashes {
+    /// Adds a holder.
+    pub fn insert(&mut self, holder: &Holder) {
+        self.0.insert(holder.hash());
+    }
+
+    /// Adds a holder of which only the hash is known.
+    pub fn insert_hash(&mut self, hash: &str) {
+        self.0.insert(hash.to_owned());
+    }
+
+    /// Whether one of the holders has this hash, in either length.
+    pub fn contains(&self, hash: &str) -> bool {
+        self.0.contains(hash)
+            || self.0.range(hash.to_owned()..).next().is_some_and(|full| is_hash_of(hash, full))
     }
 }
 
@@ -135,6 +169,11 @@ impl fmt::Display for OwnerId {
     }
 }
 
+/// Whether a marker's hash, of today's length or the one before, belongs to the holder with this full one.
+fn is_hash_of(hash: &str, full: &str) -> bool {
+    hash == full || (hash.len() == OLD_HASH && full.starts_with(hash))
+}
+
 /// The first `length` characters of the lower-case base32 form of the text's SHA-256.
 fn fingerprint(text: &str, length: usize) -> String {
     base32_prefix(&Sha256::digest(text.as_bytes()), length)
@@ -158,5 +197,26 @@ mod tests {
         assert_eq!(Holder::cluster_wide("node", "n1").as_str(), "node/n1");
         assert_eq!(Holder::cluster_wide("node", "n1").namespace(), "");
         assert_eq!(Holder::from_text("odd").namespace(), "");
+    }
+
+    #[test]
+    fn hashes_of_both_lengths_are_found_and_no_others() {
+        let (web, other) = (Holder::new("ingress", "shop", "web"), Holder::new("ingress", "shop", "other"));
+        let full = web.hash();
+        assert_eq!(full.len(), 16);
+        let mut hashes = HolderHashes::default();
+        hashes.insert(&web);
+        for (hash, is_found) in
+            [(&*full, true), (&full[..10], true), (&full[..9], false), (&full[..12], false)]
+        {
+            assert_eq!(HolderRef::Hash(hash.into()).names(&web), is_found, "{hash}");
+            assert_eq!(hashes.contains(hash), is_found, "{hash}");
+            assert!(!HolderRef::Hash(hash.into()).names(&other));
+        }
+        assert!(
+            HolderRef::Hash(full[..10].into()).is_outdated()
+                && !HolderRef::Hash((&*full).into()).is_outdated()
+        );
+        assert!(!hashes.contains(&other.hash()));
     }
 }

@@ -15,6 +15,7 @@ pub mod desired;
 pub mod guard;
 pub mod holder;
 pub mod marker;
+pub mod mutant;
 pub mod name;
 pub mod pattern;
 pub mod plan;

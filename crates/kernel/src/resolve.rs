@@ -70,5 +70,5 @@ pub enum WantedName {
     Relative(String),
 }
 
-/// Who holds a set now, by the claim in the zone.
-pub type Incumbents = BTreeMap<(Name, RecordType), HolderRef>;
+/// Who holds records at a name now, by the claims in the zone.
+pub type Incumbents = BTreeMap<Name, Vec<(RecordType, HolderRef)>>;

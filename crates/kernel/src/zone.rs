@@ -252,11 +252,15 @@ impl Grant {
             Some(types) => types.contains(&rtype),
             None => HARMLESS_TYPES.contains(&rtype),
         };
-        let name_is_granted = match &self.names {
+        type_is_granted && self.covers_name(domain, name)
+    }
+
+    /// Whether the grant covers a name in `domain` for some type.
+    pub fn covers_name(&self, domain: &Name, name: &Name) -> bool {
+        match &self.names {
             Some(patterns) => patterns.iter().any(|pattern| pattern.matches(name)),
             None => !is_special(domain, name),
-        };
-        type_is_granted && name_is_granted
+        }
     }
 }
 

@@ -3,10 +3,21 @@
 use std::process::ExitCode;
 
 use clap::{Parser, error::ErrorKind};
-use zonekeeper::commands::{Cli, say};
+use zonekeeper::{
+    address_source::limits,
+    commands::{Cli, say},
+};
+
+fn main() -> ExitCode {
+    // A worker limits itself before anything else: no runtime, no environment, no log.
+    if std::env::args_os().nth(1).is_some_and(|word| word == limits::SUBCOMMAND) {
+        return limits::work();
+    }
+    run()
+}
 
 #[tokio::main]
-async fn main() -> ExitCode {
+async fn run() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {

@@ -11,11 +11,16 @@ use zonekeeper_kernel::{
 
 use crate::session::{Report, ZoneReport, ZoneState};
 
+/// Why a delete is not made at once.
+const SETTLING: &str = "it is judged together with the deletes that come shortly after it; see guard.settle";
+
 /// A change as it is shown: what, and whether and why it waits.
 pub struct Shown<'a> {
     pub change: &'a Change,
     pub held: Option<HeldFor>,
     pub is_observed: bool,
+    /// Whether it is judged with what may follow it.
+    pub is_settling: bool,
 }
 
 /// How many sets a plan touches.
@@ -61,15 +66,12 @@ impl Tally {
 
 /// Every change that a verdict leaves to be made, sorted for reading.
 pub fn shown(verdict: &Verdict) -> Vec<Shown<'_>> {
-    let cleared =
-        verdict.cleared.changes().iter().map(|change| Shown { change, held: None, is_observed: false });
-    let held = verdict.held.iter().map(|held| Shown {
-        change: &held.change,
-        held: Some(held.why),
-        is_observed: false,
-    });
-    let observed = verdict.observed.iter().map(|change| Shown { change, held: None, is_observed: true });
-    let mut shown: Vec<Shown<'_>> = cleared.chain(held).chain(observed).collect();
+    let plain = |change| Shown { change, held: None, is_observed: false, is_settling: false };
+    let cleared = verdict.cleared.changes().iter().map(plain);
+    let held = verdict.held.iter().map(|held| Shown { held: Some(held.why), ..plain(&held.change) });
+    let observed = verdict.observed.iter().map(|change| Shown { is_observed: true, ..plain(change) });
+    let settling = verdict.settling.iter().map(|change| Shown { is_settling: true, ..plain(change) });
+    let mut shown: Vec<Shown<'_>> = cleared.chain(held).chain(observed).chain(settling).collect();
     shown.sort_by(|one, other| {
         let key = |shown: &Shown<'_>| (shown.change.name.clone(), shown.change.rtype, shown.change.operation);
         key(one).cmp(&key(other))
@@ -215,6 +217,7 @@ pub fn shown_line(shown: &Shown<'_>, domain: &Name) -> String {
 
 fn note(shown: &Shown<'_>) -> Option<String> {
     match (shown.held, shown.is_observed) {
+        _ if shown.is_settling => Some(SETTLING.into()),
         (Some(why), _) => Some(format!("HELD: {why}")),
         (None, true) => Some("observed only".into()),
         (None, false) => None,
@@ -283,13 +286,17 @@ fn zone_json(zone: &ZoneReport) -> Value {
 /// One change for machines; the shape is part of the contract.
 pub fn change_json(shown: &Shown<'_>) -> Value {
     let reason = match (shown.held, shown.is_observed, &shown.change.cause) {
+        _ if shown.is_settling => Some("Pending"),
         (Some(HeldFor::Orphaned), _, _) => Some("Orphaned"),
         (Some(_), _, _) => Some("Held"),
         (None, true, _) => Some("Observed"),
         (None, false, Cause::Drift) => Some("DriftDetected"),
         (None, false, Cause::Wanted | Cause::Released(_) | Cause::Orphaned(_) | Cause::Pruned) => None,
     };
-    let message = shown.held.map(|why| why.to_string());
+    let message = match shown.is_settling {
+        true => Some(SETTLING.to_owned()),
+        false => shown.held.map(|why| why.to_string()),
+    };
     json!({
         "operation": format!("{:?}", shown.change.operation),
         "name": shown.change.name.as_str(),

@@ -25,6 +25,12 @@ pub enum ProviderError {
         /// The provider's own words and codes.
         message: String,
     },
+    /// What was written is undone again and again.
+    #[error("{message}")]
+    Undone {
+        /// What, and the next step.
+        message: String,
+    },
     /// The live state is not what the change was planned on.
     #[error("{message}")]
     Stale {
@@ -43,6 +49,12 @@ pub enum ProviderError {
     #[error("{message}")]
     Unavailable {
         /// What happened.
+        message: String,
+    },
+    /// A fault of our own.
+    #[error("{message}")]
+    Internal {
+        /// What failed, and the next step.
         message: String,
     },
     /// The configuration can't work.
@@ -73,9 +85,11 @@ impl ProviderError {
             Self::Credentials { .. } => "CredentialsInvalid",
             Self::ZoneNotFound { .. } => "ZoneNotFound",
             Self::Rejected { .. } => "ProviderRejected",
+            Self::Undone { .. } => "DriftDetected",
             Self::Stale { .. } => "Pending",
             Self::RateLimited { .. } => "RateLimited",
             Self::Unavailable { .. } => "ProviderUnavailable",
+            Self::Internal { .. } => "InternalError",
             Self::Configuration { .. } => "InvalidValue",
         }
     }
@@ -84,7 +98,11 @@ impl ProviderError {
     pub fn retry(&self) -> Retry {
         match self {
             Self::Rejected { .. } | Self::Configuration { .. } => Retry::Never,
-            Self::Credentials { .. } | Self::ZoneNotFound { .. } | Self::Unavailable { .. } => Retry::Backoff,
+            Self::Credentials { .. }
+            | Self::ZoneNotFound { .. }
+            | Self::Undone { .. }
+            | Self::Internal { .. }
+            | Self::Unavailable { .. } => Retry::Backoff,
             Self::Stale { .. } => Retry::After(Duration::ZERO),
             Self::RateLimited { after, .. } => Retry::After(*after),
         }

@@ -99,6 +99,9 @@ pub trait ZoneAccess: Debug + Send + Sync {
         Ok(self.list().await?.into_iter().find(|(_, record)| record.id == *id))
     }
 
+    /// Told that a pass over the whole zone is through: the zone holds what is wanted of it, as far as it can.
+    fn passed(&self) {}
+
     /// Applies cleared changes and answers for each, in their order.
     async fn apply(&self, cleared: &Cleared, progress: &Progress<'_>) -> Vec<Outcome>;
 }

@@ -38,8 +38,12 @@ pub struct Published {
     pub looked_at: BTreeSet<Look>,
     /// Why nobody can say which other names it asks for: whatever it holds stays.
     pub unclear: Option<Unknown>,
+    /// What people should know where it is published; nothing is wrong.
+    pub notes: Vec<Complaint>,
     /// Names that it carries in words which this reading does not understand.
     unread: BTreeSet<Name>,
+    /// Names below which it names everything, though it asks for some of it only.
+    covered: BTreeSet<Name>,
 }
 
 /// Whether an object was read.
@@ -94,9 +98,9 @@ pub fn publish(
         Standing::Read => (ask(&mut reader), unread(object, reading)),
         Standing::Leaving | Standing::NotRead => Default::default(),
     };
-    let Reader { mut complaints, looked_at, unclear, .. } = reader;
+    let Reader { mut complaints, looked_at, unclear, covered, notes, .. } = reader;
     complaints.sort();
-    Published { standing, asked, complaints, looked_at, unclear, unread }
+    Published { standing, asked, complaints, looked_at, unclear, notes, unread, covered }
 }
 
 // === impl Published ===
@@ -105,6 +109,9 @@ impl Published {
     /// What the object says of a set that it may hold.
     pub fn about(&self, name: &Name, rtype: RecordType) -> Word {
         match self.standing {
+            Standing::NotRead if zonekeeper_kernel::mutant::is_on("publish: unselected gives up") => {
+                return Word::WantsOther;
+            }
             Standing::NotRead => return Word::Silent,
             Standing::Leaving => return Word::WantsOther,
             Standing::Read => {}
@@ -114,7 +121,11 @@ impl Published {
         if here.iter().any(|asked| asked.intent.rtype == rtype) {
             return Word::Wants;
         }
-        if self.unclear.is_some() || here.iter().any(|asked| asked.intent.values.is_none()) {
+        let is_unclear = self.unclear.is_some() || here.iter().any(|asked| asked.intent.values.is_none());
+        if is_unclear && !zonekeeper_kernel::mutant::is_on("publish: unclear is clear") {
+            return Word::Awaited;
+        }
+        if self.covered.iter().any(|own| name != own && name.is_within(own)) {
             return Word::Awaited;
         }
         // A headless Service's Pods have names below its own.
@@ -161,6 +172,9 @@ fn ask(reader: &mut Reader<'_>) -> Vec<Asked> {
     let spoiled = reader.spoiled.clone().or(leaving);
     sets.into_iter()
         .map(|((name, rtype), set)| asked(reader, name, rtype, set, spoiled.clone(), zone_refs.clone()))
+        .filter(|asked| {
+            asked.unknown.is_none() || !zonekeeper_kernel::mutant::is_on("publish: unknown is unasked")
+        })
         .collect()
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use zonekeeper_api::{Dialect, SourceKind};
 use zonekeeper_kernel::{
+    name::Name,
     rdata::{Rdata, RecordType},
     reason::Reason,
 };
@@ -31,6 +32,10 @@ pub(crate) struct Reader<'a> {
     pub spoiled: Option<Unknown>,
     /// Why nobody can say which other names the object asks for.
     pub unclear: Option<Unknown>,
+    /// Names below which the object names everything, though it asks for some of it only.
+    pub covered: BTreeSet<Name>,
+    /// What people should know where the object is published.
+    pub notes: Vec<Complaint>,
 }
 
 /// A name and where it is written.
@@ -45,8 +50,18 @@ impl<'a> Reader<'a> {
         world: &'a World,
         surroundings: &'a Surroundings<'a>,
     ) -> Self {
-        let (complaints, looked_at) = (Vec::new(), BTreeSet::new());
-        Self { object, reading, world, surroundings, complaints, looked_at, spoiled: None, unclear: None }
+        Self {
+            object,
+            reading,
+            world,
+            surroundings,
+            complaints: Vec::new(),
+            looked_at: BTreeSet::new(),
+            spoiled: None,
+            unclear: None,
+            covered: BTreeSet::new(),
+            notes: Vec::new(),
+        }
     }
 
     /// What the object's annotations say of a setting.
@@ -80,6 +95,24 @@ impl<'a> Reader<'a> {
         if !self.complaints.contains(&complaint) {
             self.complaints.push(complaint);
         }
+    }
+
+    /// Notes that names are left out, where a load balancer has them beside addresses or beside each other.
+    pub fn note_left_out(&mut self, field: &str, targets: &Targets) {
+        let Targets::Known(targets) = targets else { return };
+        let (names, addresses): (Vec<&str>, Vec<&str>) =
+            targets.iter().map(String::as_str).partition(|target| suitable_type(target) == RecordType::CNAME);
+        let kept = if addresses.is_empty() { 1 } else { 0 };
+        let left_out: Vec<&str> = names.into_iter().skip(kept).collect();
+        if left_out.is_empty() {
+            return;
+        }
+        let beside = if addresses.is_empty() { "another name" } else { "addresses" };
+        let message = format!(
+            "{} is left out: a CNAME can't stand beside {beside}; set the target annotation to choose",
+            left_out.join(", ")
+        );
+        self.notes.push(Complaint { reason: Reason::InvalidValue, field: field.to_owned(), message });
     }
 
     /// One object that another refers to.

@@ -120,6 +120,14 @@ fn route(
             world.rate = RateLimit::new(limit, Duration::from_secs(window_seconds));
             Ok(json!({}))
         }
+        ("PUT", ["lag"]) => {
+            world.lag = Duration::from_secs(read::<Skip>(body)?.seconds);
+            Ok(json!({}))
+        }
+        ("DELETE", ["zones", zone]) => match world.zones.remove(*zone) {
+            Some(_) => Ok(json!({})),
+            None => Err(format!("no zone {zone}")),
+        },
         ("POST", ["clock"]) => {
             world.clock.skip(Duration::from_secs(read::<Skip>(body)?.seconds));
             Ok(json!({}))

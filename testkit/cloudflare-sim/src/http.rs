@@ -165,7 +165,7 @@ fn handle(
         effects,
         fault: verdict.shown(),
     };
-    world.journal.append(line, &world.knobs);
+    world.note(line);
     shift::apply(world, parts.uri.path(), parts.uri.query().unwrap_or_default(), &verdict.shifts);
     (reply, allowance)
 }

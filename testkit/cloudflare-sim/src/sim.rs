@@ -160,6 +160,16 @@ impl Sim {
         lock(&self.world).faults = FaultPlan::new(plan);
     }
 
+    /// From now on listings show a zone as it was this long ago; one record by its id is never behind.
+    pub fn lag(&self, lag: Duration) {
+        lock(&self.world).lag = lag;
+    }
+
+    /// Takes a zone away, as its owner can in the dashboard.
+    pub fn remove_zone(&self, zone_id: &str) {
+        lock(&self.world).zones.remove(zone_id);
+    }
+
     /// How many requests a fault holds now.
     pub fn held(&self) -> usize {
         lock(&self.world).gate.held()

@@ -3,6 +3,7 @@
 use std::{
     collections::{BTreeMap, HashMap},
     sync::Arc,
+    time::Duration,
 };
 
 use jiff::Timestamp;
@@ -13,11 +14,12 @@ use crate::{
     config::{Config, Plan},
     error::{Failure, Outcome},
     fault::FaultPlan,
+    filter::Filter,
     hold::Gate,
     journal::{EntryKind, Journal, Line},
     knobs::{Knobs, UnknownZone},
     rate::RateLimit,
-    record::{Access, Record},
+    record::{Access, Effect, Record},
     token::{TokenGrant, TokenOwner},
     write::{self, Quota},
     zone::{Dnssec, Records, Zone},
@@ -37,6 +39,10 @@ pub struct World {
     pub keys: HashMap<String, String>,
     pub journal: Journal,
     pub faults: FaultPlan,
+    /// How far listings are behind; one record by its id never is.
+    pub lag: Duration,
+    /// What changed while listings were behind, oldest first.
+    past: Vec<(Duration, Effect)>,
     pub gate: Gate,
     pub rate: RateLimit,
     pub requests: usize,
@@ -56,12 +62,41 @@ impl World {
             keys: HashMap::new(),
             journal: Journal::open(config.journal_file.as_deref(), config.journal_capacity)?,
             faults: FaultPlan::default(),
+            lag: Duration::ZERO,
+            past: Vec::new(),
             gate: Gate::default(),
             rate: RateLimit::new(config.rate_limit, config.rate_window),
             requests: 0,
             bytes: 0,
             writes: 0,
         })
+    }
+
+    /// Writes down what happened.
+    pub fn note(&mut self, line: Line) {
+        if self.lag > Duration::ZERO {
+            let now = self.clock.elapsed();
+            self.past.retain(|(at, _)| *at + self.lag > now);
+            self.past.extend(line.effects.iter().map(|effect| (now, effect.clone())));
+        }
+        self.journal.append(line, &self.knobs);
+    }
+
+    /// A zone's records as listings show them: as they are, or as they were some time ago.
+    pub fn listed(&mut self, zone: &str, filter: &Filter) -> Outcome<Arc<Vec<Arc<Record>>>> {
+        if self.lag == Duration::ZERO {
+            return Ok(filter.apply(&mut self.zone(zone)?.records));
+        }
+        let mut records = Records::default();
+        for record in self.zone(zone)?.records.ordered().iter() {
+            records.set(&record.id, Some(record.clone()));
+        }
+        let since = self.clock.elapsed().saturating_sub(self.lag);
+        let unseen = self.past.iter().rev().take_while(|(at, _)| *at > since);
+        for (_, effect) in unseen.filter(|(_, effect)| effect.zone == zone) {
+            records.set(&effect.id, effect.before.clone());
+        }
+        Ok(filter.apply(&mut records))
     }
 
     /// `name` is lower-case and Punycode.
@@ -134,7 +169,7 @@ impl World {
             zone.records.set(&id, Some(managed.clone()));
             effects[0].after = Some(managed);
         }
-        self.journal.append(Line::outside(EntryKind::Seed, effects), &self.knobs);
+        self.note(Line::outside(EntryKind::Seed, effects));
         Ok(id)
     }
 
@@ -142,7 +177,7 @@ impl World {
         let body = patch.as_object().ok_or_else(Failure::not_json)?;
         let mut effects = Vec::new();
         write::patch(self, zone, record, body, &mut effects)?;
-        self.journal.append(Line::outside(EntryKind::Outside, effects), &self.knobs);
+        self.note(Line::outside(EntryKind::Outside, effects));
         Ok(())
     }
 
@@ -150,7 +185,7 @@ impl World {
         let mut effects = Vec::new();
         write::existing(self, zone, record)?;
         self.zone(zone)?.change(record, None, &mut effects);
-        self.journal.append(Line::outside(EntryKind::Outside, effects), &self.knobs);
+        self.note(Line::outside(EntryKind::Outside, effects));
         Ok(())
     }
 

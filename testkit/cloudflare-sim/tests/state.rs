@@ -28,6 +28,32 @@ async fn the_rate_limit_blocks_for_a_window() {
 }
 
 #[tokio::test]
+async fn listings_can_lag_and_a_record_by_its_id_never_does() {
+    let rig = Rig::unlimited().await;
+    let kept = rig.sim.seed(&rig.zone, a("kept"));
+    let gone = rig.sim.seed(&rig.zone, a("gone"));
+    rig.sim.lag(Duration::from_secs(10));
+    rig.sim.edit(&rig.zone, &kept, json!({"content": "192.0.2.9"}));
+    rig.sim.remove(&rig.zone, &gone);
+    rig.create("new").await.unwrap();
+    let listed = async |query: &str| {
+        let (_, answer) = rig.get(&format!("/dns_records?{query}")).await.unwrap();
+        let records = answer["result"].as_array().unwrap().clone();
+        let mut lines: Vec<String> =
+            records.iter().map(|record| format!("{} {}", record["name"], record["content"])).collect();
+        lines.sort();
+        lines.join(", ").replace('"', "").replace(".example.com", "")
+    };
+    assert_eq!(listed("per_page=100").await, "gone 192.0.2.1, kept 192.0.2.1");
+    assert_eq!(listed("name=kept.example.com").await, "kept 192.0.2.1");
+    let (_, record) = rig.get(&format!("/dns_records/{kept}")).await.unwrap();
+    assert_eq!(record["result"]["content"], "192.0.2.9");
+    assert_eq!(rig.get(&format!("/dns_records/{gone}")).await.unwrap().0, 404);
+    rig.sim.advance(Duration::from_secs(11));
+    assert_eq!(listed("per_page=100").await, "kept 192.0.2.9, new 192.0.2.1");
+}
+
+#[tokio::test]
 async fn the_journal_tells_what_every_request_did() {
     let rig = Rig::unlimited().await;
     let id = rig.sim.seed(&rig.zone, a("seeded"));

@@ -228,6 +228,106 @@ async fn names_of_another_template_go_by_approval() {
     lab.wait_contents(&["one A 192.0.2.1", "two.new A 192.0.2.1"]).await;
 }
 
+#[tokio::test]
+async fn a_zone_that_is_created_again_deletes_nothing_that_it_reads_no_more() {
+    let lab = Lab::ready_to_run("created-again").await;
+    let template = format!("{{{{.Name}}}}.made.{}", lab.domain);
+    lab.apply(&lab.dns_zone().with("sources", json!({"kinds": ["Service"], "fqdnTemplate": template}))).await;
+    lab.run();
+    for name in ["one", "two"] {
+        lab.apply(&service(name, json!({}))).await;
+        balance(&lab, "Service", name, &["192.0.2.1"]).await;
+    }
+    let both = ["one.made A 192.0.2.1", "two.made A 192.0.2.1"];
+    lab.wait_contents(&both).await;
+    lab.wait_ready("DNSZone", "zone").await;
+    lab.kill().await;
+    lab.patch("DNSZone", "zone", json!({"metadata": {"finalizers": null}})).await;
+    lab.delete("DNSZone", "zone").await;
+    lab.wait_gone("DNSZone", "zone").await;
+    lab.apply(&lab.dns_zone().with("sources", json!({"kinds": ["Service"]}))).await;
+    lab.run();
+    lab.wait_reason("DNSZone", "zone", "Held").await;
+    stays(&lab, &both).await;
+    // An object that is deleted takes its record with it.
+    lab.delete("Service", "two").await;
+    lab.scan().await;
+    lab.wait_contents(&["one.made A 192.0.2.1"]).await;
+    // What the object itself gives up under this reading is its own word again once the rest is accounted for.
+    let zone = lab.wait("DNSZone", "zone", "its plan", |zone| zone["status"]["plan"]["held"] == 1).await;
+    let hash = zone["status"]["plan"]["hash"].as_str().expect("a hash");
+    lab.annotate("DNSZone", "zone", "zonekeeper.dev/approve-plan", hash).await;
+    lab.wait_contents(&[]).await;
+    lab.wait_ready("DNSZone", "zone").await;
+    lab.apply(&service("one", json!({"zonekeeper.dev/hostname": lab.at("own")}))).await;
+    lab.wait_contents(&["own A 192.0.2.1"]).await;
+    lab.apply(&service("one", json!({"zonekeeper.dev/hostname": lab.at("other")}))).await;
+    lab.wait_contents(&["other A 192.0.2.1"]).await;
+}
+
+#[tokio::test]
+async fn what_another_owner_published_from_an_object_is_not_the_objects_word() {
+    let lab = Lab::ready_to_run("taken-over").await;
+    let registry = json!({"type": "TXT", "ownerID": "us", "takeOverFrom": ["theirs"]});
+    lab.apply(&lab.provider().with("registry", registry)).await;
+    lab.apply(&reading(&lab, &["Service"])).await;
+    let annotated = |host: &str| json!({"zonekeeper.dev/hostname": lab.at(host)});
+    lab.apply(&service("web", annotated("www"))).await;
+    balance(&lab, "Service", "web", &["192.0.2.1"]).await;
+    // ExternalDNS read it with a template, and something else that is gone.
+    for (name, object) in [("www", "web"), ("web.made", "web"), ("gone", "gone")] {
+        lab.seed(name, "A", "192.0.2.1");
+        let resource = format!("service/{}/{object}", lab.home.name());
+        let text =
+            format!("\"heritage=external-dns,external-dns/owner=theirs,external-dns/resource={resource}\"");
+        lab.seed(&format!("a-{name}"), "TXT", &text);
+    }
+    let data =
+        || -> Vec<String> { lab.contents().into_iter().filter(|line| !line.contains(" TXT ")).collect() };
+    lab.run();
+    lab.wait_reason("DNSZone", "zone", "Held").await;
+    control_plane::eventually("what is left", control_plane::DEADLINE, async || match data() {
+        found if found == ["web.made A 192.0.2.1", "www A 192.0.2.1"] => Ok(()),
+        found => Err(found),
+    })
+    .await;
+    lab.scan().await;
+    lab.kill().await;
+    lab.run();
+    lab.scan().await;
+    assert_eq!(data(), ["web.made A 192.0.2.1", "www A 192.0.2.1"]);
+    // What we published ourselves follows its object at once, though the rest waits for a person.
+    lab.apply(&service("web", annotated("new"))).await;
+    control_plane::eventually("the new name", control_plane::DEADLINE, async || match data() {
+        found if found == ["new A 192.0.2.1", "web.made A 192.0.2.1"] => Ok(()),
+        found => Err(found),
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_hash_may_stand_for_a_kind_that_is_not_installed() {
+    let own = plane::own(Options::default()).await;
+    let lab = lab_of_routes_on(&own, "hashed").await;
+    // Beside so long a comment there is room for a hash only.
+    let comment = "x".repeat(450);
+    let route = http_route(&lab, "api", "edge", &["api"]).annotated("zonekeeper.dev/comment", &comment);
+    lab.apply(&route).await;
+    accept(&lab, "HTTPRoute", "api", true).await;
+    lab.wait_contents(&["api A 192.0.2.7"]).await;
+    let marked = lab.record("api", "A")["comment"].as_str().expect("a comment").to_owned();
+    assert!(marked.contains("zk1:") && !marked.contains("httproute"), "{marked}");
+    lab.kill().await;
+    delete_definition(&lab, "httproutes").await;
+    lab.wait_gone("CustomResourceDefinition", &definition("httproutes")).await;
+    lab.apply(&reading(&lab, &["Ingress", "Service"])).await;
+    lab.apply(&ingress(&lab, "web", &["www"])).await;
+    balance(&lab, "Ingress", "web", &["192.0.2.1"]).await;
+    lab.run();
+    lab.wait_reason("DNSZone", "zone", "Held").await;
+    stays(&lab, &["api A 192.0.2.7", "www A 192.0.2.1"]).await;
+}
+
 async fn lab_of_routes(name: &str) -> Lab<'static> {
     let plane = plane::with_published_definitions().await;
     lab_of_routes_on(plane, name).await

@@ -162,3 +162,76 @@ async fn accept_listener(lab: &Lab<'_>, is_accepted: bool) {
     let status = json!({"conditions": condition(true), "listeners": [listener]});
     lab.patch_status("ListenerSet", "more", json!({"status": status})).await;
 }
+
+#[tokio::test]
+async fn no_team_loses_a_record_to_an_edit_of_the_shared_gateway() {
+    let lab = lab_with("narrowing", &["HTTPRoute"]).await;
+    let tenant = lab.tenant(json!({"team": "a"})).await;
+    let parents = json!([{"name": "edge", "namespace": lab.home.name(), "sectionName": "http"}]);
+    for name in ["one", "two"] {
+        let theirs = http_route(&lab, name, "edge", &[name]).with("parentRefs", parents.clone());
+        lab.apply(&theirs.in_namespace(tenant.name())).await;
+        accept(&lab, "HTTPRoute", &format!("{}/{name}", tenant.name()), true).await;
+    }
+    give_addresses(&lab, "edge", &["192.0.2.7"]).await;
+    let both = ["one A 192.0.2.7", "two A 192.0.2.7"];
+    lab.wait_contents(&both).await;
+    let mark = lab.mark();
+    let listener = |changes: serde_json::Value| {
+        let mut edge = gateway("edge").0;
+        for (field, value) in changes.as_object().expect("fields") {
+            edge["spec"]["listeners"][0][field] = value.clone();
+        }
+        Manifest(edge)
+    };
+    let selected = json!({"from": "Selector", "selector": {"matchLabels": {"team": "b"}}});
+    for narrowed in [
+        listener(json!({"hostname": lab.at("shop")})),
+        listener(json!({"name": "renamed"})),
+        listener(json!({"allowedRoutes": {"namespaces": {"from": "Same"}}})),
+        listener(json!({"allowedRoutes": {"namespaces": selected}})),
+        gateway("edge").annotated("external-dns.kubernetes.io/controller", "another"),
+    ] {
+        lab.apply(&narrowed).await;
+        for name in ["one", "two"] {
+            told(&lab, "HTTPRoute", &format!("{}/{name}", tenant.name()), "TargetsUnknown").await;
+        }
+        lab.scan().await;
+        assert_eq!(lab.contents(), both, "{:#}", narrowed.0);
+    }
+    super::stays(&lab, &both).await;
+    assert_eq!(lab.changes_since(mark), [""; 0], "what nobody gave up is not touched");
+    // What the route itself gives up goes, whatever its Gateway says.
+    let one = format!("{}/one", tenant.name());
+    lab.patch("HTTPRoute", &one, json!({"spec": {"hostnames": [lab.at("other")]}})).await;
+    lab.wait_contents(&["two A 192.0.2.7"]).await;
+    // And with the route.
+    lab.delete("HTTPRoute", &format!("{}/two", tenant.name())).await;
+    lab.wait_contents(&[]).await;
+}
+
+#[tokio::test]
+async fn a_restart_tells_nothing_new_of_routes() {
+    let lab = lab_with("routes-restart", &["HTTPRoute"]).await;
+    give_addresses(&lab, "edge", &["192.0.2.7"]).await;
+    let names = ["one", "two", "three"];
+    for name in names {
+        lab.apply(&http_route(&lab, name, "edge", &[name])).await;
+        accept(&lab, "HTTPRoute", name, true).await;
+        told(&lab, "HTTPRoute", name, "Programmed").await;
+    }
+    let mut before = Vec::new();
+    for name in names {
+        before.push(lab.events("HTTPRoute", name).await);
+    }
+    lab.kill().await;
+    lab.run();
+    // Whatever the restart says is said before what is said of a new route.
+    lab.apply(&http_route(&lab, "new", "edge", &["new"])).await;
+    accept(&lab, "HTTPRoute", "new", true).await;
+    told(&lab, "HTTPRoute", "new", "Programmed").await;
+    lab.scan().await;
+    for (name, before) in names.iter().zip(before) {
+        assert_eq!(lab.events("HTTPRoute", name).await, before);
+    }
+}

@@ -64,8 +64,11 @@ async fn node_ports_are_reached_at_nodes_and_named_by_srv_records() {
     .await;
     // A Node that is deleted takes its own name with it, and the address that it lent.
     lab.delete("Node", "n1").await;
-    lab.scan().await;
-    assert!(!lab.contents().contains(&"n1.nodes A 192.0.2.31".to_owned()), "{:?}", lab.contents());
+    control_plane::eventually("its name is gone", control_plane::DEADLINE, async || {
+        let contents = lab.contents();
+        if contents.contains(&"n1.nodes A 192.0.2.31".to_owned()) { Err(contents) } else { Ok(()) }
+    })
+    .await;
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{balance, ingress, lab_with, reading, told};
+use super::{balance, ingress, lab_with, reading, service, told};
 use crate::support::{Lab, Manifest, objects, plane};
 
 #[tokio::test]
@@ -139,4 +139,20 @@ async fn kinds_that_are_installed_later_are_picked_up_and_missing_ones_stop_nobo
     told(&lab, "HTTPRoute", "api", "TargetsUnknown").await;
     lab.scan().await;
     assert_eq!(lab.contents().len(), 3);
+}
+
+#[tokio::test]
+async fn a_load_balancer_with_addresses_and_a_name_says_that_the_name_is_left_out() {
+    let lab = lab_with("left-out", &["Ingress", "Service"]).await;
+    lab.apply(&ingress(&lab, "web", &["www"])).await;
+    lab.apply(&service("api", json!({"zonekeeper.dev/hostname": lab.at("api")}))).await;
+    for (kind, name) in [("Ingress", "web"), ("Service", "api")] {
+        let both = json!([{"ip": "192.0.2.1", "hostname": "lb.example.net"}]);
+        lab.patch_status(kind, name, json!({"status": {"loadBalancer": {"ingress": both}}})).await;
+    }
+    lab.wait_contents(&["api A 192.0.2.1", "www A 192.0.2.1"]).await;
+    for (kind, name) in [("Ingress", "web"), ("Service", "api")] {
+        let note = told(&lab, kind, name, "InvalidValue").await;
+        assert!(note.contains("lb.example.net is left out"), "{note}");
+    }
 }

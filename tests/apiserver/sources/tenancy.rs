@@ -92,6 +92,42 @@ async fn where_the_grant_shares_namespaces_form_one_set() {
 }
 
 #[tokio::test]
+async fn an_object_without_an_address_stops_no_other() {
+    let lab = Lab::ready_to_run("unknown-neighbour").await;
+    let grant = json!([{"namespaces": {"from": "All"}, "share": true}]);
+    lab.apply(&lab.dns_zone().with("sources", json!({})).with("allowedRecords", grant)).await;
+    lab.run();
+    let (first, second) = (lab.tenant(json!({})).await, lab.tenant(json!({})).await);
+    publish(&lab, first.name(), "a", "www", "192.0.2.1").await;
+    lab.wait_contents(&["www A 192.0.2.1"]).await;
+    // One of its own namespace, and one of another that shares the name.
+    for namespace in [first.name(), second.name()] {
+        lab.apply(&ingress(&lab, "b", &["www"]).in_namespace(namespace)).await;
+        told(&lab, "Ingress", &format!("{namespace}/b"), "TargetsUnknown").await;
+    }
+    let a = format!("{}/a", first.name());
+    balance(&lab, "Ingress", &a, &["192.0.2.2"]).await;
+    lab.wait_contents(&["www A 192.0.2.2"]).await;
+    // What they have stays when it is not known any more, and a goes on.
+    for (namespace, address) in [(first.name(), "192.0.2.8"), (second.name(), "192.0.2.9")] {
+        balance(&lab, "Ingress", &format!("{namespace}/b"), &[address]).await;
+    }
+    lab.wait_contents(&["www A 192.0.2.2", "www A 192.0.2.8", "www A 192.0.2.9"]).await;
+    for namespace in [first.name(), second.name()] {
+        balance(&lab, "Ingress", &format!("{namespace}/b"), &[]).await;
+    }
+    balance(&lab, "Ingress", &a, &["192.0.2.3"]).await;
+    lab.wait_contents(&["www A 192.0.2.3", "www A 192.0.2.8", "www A 192.0.2.9"]).await;
+    let events = lab.events("Ingress", &a).await;
+    assert!(events.iter().all(|event| event.reason == "Programmed"), "{events:#?}");
+    // It is not stopped after a restart either.
+    lab.kill().await;
+    lab.run();
+    balance(&lab, "Ingress", &a, &["192.0.2.4"]).await;
+    lab.wait_contents(&["www A 192.0.2.4", "www A 192.0.2.8", "www A 192.0.2.9"]).await;
+}
+
+#[tokio::test]
 async fn what_is_already_there_is_adopted_as_far_as_the_grant_goes() {
     let lab = lab_with("adopting-sources", &["Ingress"]).await;
     lab.seed("same", "A", "192.0.2.1");

@@ -4,6 +4,7 @@ use std::{ffi::OsString, fmt, process::Stdio, time::Duration};
 
 use serde_json::Value;
 pub use zonekeeper_tests::binary::binary;
+use zonekeeper_tests::canary;
 
 /// Longer than any command here may take.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -65,11 +66,14 @@ impl Call {
             .await
             .unwrap_or_else(|_| panic!("{:?} did not end within {PATIENCE:?}", self.arguments))
             .expect("the binary runs");
-        Run {
+        let run = Run {
             code: output.status.code().unwrap_or(-1),
             stdout: String::from_utf8(output.stdout).expect("UTF-8"),
             stderr: String::from_utf8(output.stderr).expect("UTF-8"),
-        }
+        };
+        canary::assert_hidden("stdout", &run.stdout);
+        canary::assert_hidden("stderr", &run.stderr);
+        run
     }
 }
 

@@ -1,7 +1,8 @@
 //! A folder, and Cloudflare's simulator with one zone that the folder declares.
 
-use cloudflare_sim::{Config, EntryKind, Plan, Sim, TokenGrant};
+use cloudflare_sim::{Config, EntryKind, Plan, Sim};
 use serde_json::{Value, json};
+use zonekeeper_tests::canary;
 
 use super::{
     binary::{Call, Run, zonekeeper},
@@ -25,7 +26,7 @@ impl Lab {
     pub async fn on(plan: Plan) -> Self {
         let sim = Sim::start(Config::unlimited()).await.expect("the simulator starts");
         let id = sim.zone("example.com", plan);
-        let token = sim.token(TokenGrant::full());
+        let token = canary::token(&sim);
         let lab = Self { sim, zone: id, token, folder: Folder::new() };
         lab.folder.put("token.yaml", &[secret("cloudflare", "apiToken", &lab.token)]);
         lab.folder.put("provider.yaml", &[lab.provider()]);

@@ -10,6 +10,7 @@ use tokio::{
     io::{AsyncBufReadExt, AsyncRead, BufReader},
     process::{Child, Command},
 };
+use zonekeeper_tests::canary;
 
 use super::binary::Call;
 
@@ -34,7 +35,9 @@ impl Up {
 
     /// Everything said so far, on both streams.
     pub fn said(&self) -> String {
-        self.said.lock().expect("no panic").clone()
+        let said = self.said.lock().expect("no panic").clone();
+        canary::assert_hidden("the output", &said);
+        said
     }
 
     /// Waits until it says something.

@@ -28,7 +28,7 @@ async fn secrets_are_shown_nowhere() {
     secrets.push(HEADER.to_owned());
     let web = Web::saying("192.0.2.7").await;
     let http = json!([{"url": web.url(), "headersSecretRef": {"name": "header"}}]);
-    lab.ready(&address_source("home", json!({"http": http, "interval": "1s"}))).await;
+    lab.ready(&address_source("home", json!({"http": http, "interval": "10s"}))).await;
     let from = json!([{"addressSourceRef": {"name": "home"}}]);
     lab.ready(&lab.a("home", "192.0.2.1").named("follows").without("values").with("valuesFrom", from)).await;
     assert!(web.requests().iter().any(|request| request.contains(HEADER)), "it was sent");
@@ -36,6 +36,7 @@ async fn secrets_are_shown_nowhere() {
         [Answer::Text(500, format!("bad header {HEADER}")), Answer::Text(200, format!("no IP: {HEADER}"))]
     {
         web.answer(answer);
+        lab.annotate("AddressSource", "home", "reconcile.fluxcd.io/requestedAt", "again").await;
         lab.wait_reason("AddressSource", "home", "TargetsUnknown").await;
     }
 

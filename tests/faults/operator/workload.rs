@@ -74,7 +74,7 @@ impl Workload {
             let domain = format!("zone-{number}-{}.example.com", lab.home.name());
             let id = lab.sim.zone(&domain, Plan::Pro);
             // What is tested is not the guard.
-            let guard = json!({"maxDeletePercent": 100});
+            let guard = json!({"maxDeletePercent": 100, "settle": "0s"});
             lab.apply(&lab.zone_of(&domain).named(&zone_name(number)).with("guard", guard)).await;
             zones.push((domain, id));
         }

@@ -13,8 +13,11 @@ use std::{
     time::Duration,
 };
 
-use crate::manifest::{Manifest, records};
-use cloudflare_sim::{Config, Plan, Sim, TokenGrant};
+use crate::{
+    canary,
+    manifest::{Manifest, records},
+};
+use cloudflare_sim::{Config, Plan, Sim};
 use control_plane::{ControlPlane, Namespace, User, eventually};
 use kube::api::{DeleteParams, Patch, PatchParams};
 use serde_json::{Value, json};
@@ -79,7 +82,7 @@ impl<'a> Lab<'a> {
         let sim = Sim::start(Config::unlimited()).await.expect("the simulator starts");
         let domain = format!("{}.example.com", home.name());
         let zone = sim.zone(&domain, Plan::Pro);
-        let token = sim.token(TokenGrant::full());
+        let token = canary::token(&sim);
         let log = log_of(home.name());
         let lab = Self { plane, home, sim, zone, domain, token, operator: Mutex::new(None), log };
         lab.let_operator_into(lab.home.name()).await;
@@ -126,6 +129,14 @@ impl<'a> Lab<'a> {
         self.start(level, &self.kubeconfig(), &self.with_own(arguments));
     }
 
+    /// Starts the operator with fail points: a file in that folder, called like a task, makes the next one panic.
+    pub fn run_failing(&self, folder: &Path) {
+        let points = [("ZONEKEEPER_FAIL_POINTS", folder)];
+        let operator =
+            Operator::start_with(&self.kubeconfig(), &self.with_own(&[]), LEVEL, &self.log, &points);
+        *self.operator.lock().expect("one test, one thread") = Some(operator);
+    }
+
     /// Starts the operator with a kubeconfig of the test's own.
     pub fn run_through(&self, kubeconfig: &Path) {
         self.start(LEVEL, kubeconfig, &self.with_own(&[]));
@@ -138,7 +149,6 @@ impl<'a> Lab<'a> {
     }
 
     fn with_own(&self, arguments: &[&str]) -> Vec<String> {
-        // AddressSources have no controller name: every lab that runs asks them, and all must see the same.
         let own = ["--namespace", self.home.name(), "--controller-name", &self.controller()];
         let own = [&own[..], &["--allow-address-source", "127.0.0.0/8"]].concat();
         own.iter().chain(arguments).map(ToString::to_string).collect()
@@ -160,10 +170,18 @@ impl<'a> Lab<'a> {
     }
 
     pub async fn metrics(&self) -> String {
+        self.serves("/metrics").await.expect("metrics")
+    }
+
+    /// What the operator serves to everybody under a path.
+    pub async fn serves(&self, path: &str) -> reqwest::Result<String> {
         let operator = self.operator.lock().expect("one test, one thread").take().expect("it runs");
-        let metrics = operator.serves("/metrics").await.expect("metrics");
+        let served = operator.serves(path).await;
+        if let Ok(text) = &served {
+            canary::assert_hidden(path, text);
+        }
         *self.operator.lock().expect("one test, one thread") = Some(operator);
-        metrics
+        served
     }
 
     /// Everything that the operator printed.
@@ -237,6 +255,10 @@ impl<'a> Lab<'a> {
         if object["kind"] != "DNSProvider" && object["metadata"]["namespace"].is_null() {
             object["metadata"]["namespace"] = self.home.name().into();
         }
+        // Only this lab's operator asks it.
+        if object["kind"] == "AddressSource" && object["spec"]["controllerName"].is_null() {
+            object["spec"]["controllerName"] = self.controller().into();
+        }
         objects::apply(self.home.client(), &object).await
     }
 
@@ -270,7 +292,11 @@ impl<'a> Lab<'a> {
     pub async fn get(&self, kind: &str, name: &str) -> Option<Value> {
         let (namespace, name) = self.split(name);
         let found = objects::api(self.home.client(), kind, namespace).get_opt(name).await;
-        found.expect("the API server answers").as_ref().map(as_json)
+        let found = found.expect("the API server answers").as_ref().map(as_json);
+        if let Some(object) = found.as_ref().filter(|_| kind != "Secret") {
+            canary::assert_hidden(&format!("{kind} {namespace}/{name}"), &object.to_string());
+        }
+        found
     }
 
     pub async fn delete(&self, kind: &str, name: &str) {
@@ -396,6 +422,8 @@ impl Drop for Lab<'_> {
             let last: Vec<&str> = last.into_iter().rev().collect();
             eprintln!("the end of {}:\n{}", self.log.display(), last.join("\n"));
             eprintln!("the zone: {:#?}", self.contents());
+        } else {
+            canary::assert_hidden("the log", &fs::read_to_string(&self.log).unwrap_or_default());
         }
     }
 }

@@ -5,6 +5,7 @@ use kube::api::ListParams;
 use serde_json::Value;
 
 use super::{lab::Lab, objects};
+use crate::canary;
 
 /// One condition of an object; all empty where there is none.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -52,6 +53,7 @@ impl Lab<'_> {
         let namespace = if kind == "DNSProvider" { "default" } else { namespace };
         let all = objects::api(self.home.client(), "Event", namespace).list(&ListParams::default()).await;
         let mut events: Vec<Value> = all.expect("Events").items.iter().map(objects::json).collect();
+        events.iter().for_each(|event| canary::assert_hidden("an Event", &event.to_string()));
         events.retain(|event| event["regarding"]["kind"] == kind && event["regarding"]["name"] == name);
         events.sort_by_key(|event| event["metadata"]["resourceVersion"].as_str().map(str::len));
         events.sort_by_key(|event| event["eventTime"].as_str().unwrap_or_default().to_owned());

@@ -27,6 +27,9 @@ pub fn api(client: Client, kind: &str, namespace: &str) -> Api<DynamicObject> {
         }
         "DNSEndpoint" => ("externaldns.k8s.io", "v1alpha1", true),
         "Event" => ("events.k8s.io", "v1", true),
+        "ValidatingAdmissionPolicy" | "ValidatingAdmissionPolicyBinding" => {
+            ("admissionregistration.k8s.io", "v1", false)
+        }
         "CustomResourceDefinition" => ("apiextensions.k8s.io", "v1", false),
         other => panic!("where is {other}?"),
     };

@@ -21,7 +21,19 @@ pub struct Operator {
 impl Operator {
     /// Starts `zonekeeper run`; what it prints is added to the log.
     pub fn start(kubeconfig: &Path, arguments: &[String], level: &str, log: &Path) -> Self {
+        Self::start_with(kubeconfig, arguments, level, log, &[])
+    }
+
+    /// The same in an environment.
+    pub fn start_with(
+        kubeconfig: &Path,
+        arguments: &[String],
+        level: &str,
+        log: &Path,
+        environment: &[(&str, &Path)],
+    ) -> Self {
         let port = free_port();
+        let has_api = arguments.iter().any(|argument| argument == "--api-listen");
         let file: File = OpenOptions::new().create(true).append(true).open(log).expect("a log");
         let child = Command::new("setpriv")
             .args(["--pdeathsig", "KILL", "--"])
@@ -29,9 +41,11 @@ impl Operator {
             .args(["run", "--kubeconfig"])
             .arg(kubeconfig)
             .args(["--listen", &format!("127.0.0.1:{port}")])
+            .args(if has_api { &[][..] } else { &["--api-listen", "127.0.0.1:0"] })
             .args(arguments)
             .env_remove("POD_NAME")
             .env("RUST_LOG", level)
+            .envs(environment.iter().copied())
             .stdin(Stdio::null())
             .stdout(file.try_clone().expect("a log"))
             .stderr(file)
@@ -83,7 +97,8 @@ pub fn log_of(lab: &str) -> PathBuf {
     log
 }
 
-fn free_port() -> u16 {
+/// A port that nobody listens on.
+pub fn free_port() -> u16 {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
     listener.local_addr().expect("an address").port()
 }

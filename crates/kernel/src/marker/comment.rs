@@ -79,7 +79,7 @@ pub(crate) fn verify(registry: &Registry, place: (&Name, RecordType), marker: &M
     let holder = holder_of(marker.holder);
     if marker.owner == registry.owner.hash() {
         let signature = registry.keys.verify(statement(registry, place, marker.holder), marker.mac);
-        if signature != Signature::Bad {
+        if signature != Signature::Bad || crate::mutant::is_on("marker: unproved comment") {
             return Verdict::Ours { holder, signature };
         }
     }
@@ -184,13 +184,13 @@ mod tests {
     }
 
     #[test]
-    fn the_short_marker_takes_40_bytes_so_that_59_remain_on_the_free_plan() {
+    fn the_short_marker_takes_46_bytes_so_that_53_remain_on_the_free_plan() {
         let registry = registry(Some("secret"));
-        let (comment, was_cut) = written(&registry, &"x".repeat(59), 100);
+        let (comment, was_cut) = written(&registry, &"x".repeat(53), 100);
         assert_eq!((comment.len(), was_cut), (100, false));
-        assert_eq!(split(&comment).marker.unwrap().holder.len(), 10);
+        assert_eq!(split(&comment).marker.unwrap().holder.len(), 16);
         let (comment, was_cut) = written(&registry, &"ü".repeat(40), 100);
-        assert!(was_cut && comment.len() <= 100 && comment.starts_with(&"ü".repeat(29)));
+        assert!(was_cut && comment.len() <= 100 && comment.starts_with(&"ü".repeat(26)));
     }
 
     #[test]

@@ -12,7 +12,7 @@ use crate::{
     holder::OwnerId,
     marker::{comment::CommentForm, key::MarkerKeys, txt::TxtForm},
     name::Name,
-    rdata::RecordType,
+    rdata::{Rdata, RecordType},
     record::{Live, LiveRecord, MarkerIndex},
 };
 
@@ -64,6 +64,13 @@ impl Registry {
             names.extend(form.names.legacy_marker_of(data, &self.domain));
         }
         names
+    }
+
+    /// Whether a value would be read as a marker, in any form that this registry reads: such a value can't be asked for.
+    pub fn reads_as_marker(&self, rdata: &Rdata) -> bool {
+        let is_sealed =
+            |form: &TxtForm| !crate::mutant::is_on("marker: copies admitted") && form.read(rdata).is_some();
+        txt::is_reserved(rdata) || matches!(&self.form, Form::Txt(form) if is_sealed(form))
     }
 
     /// Whether markers are signed, so that they can't be read without a key.

@@ -75,9 +75,12 @@ impl TxtNames {
         }
     }
 
-    /// The untyped name that ExternalDNS wrote before 0.12; none where it falls outside the zone.
+    /// The untyped name that ExternalDNS wrote before 0.12; none where it falls outside the zone, or stands for `*`.
     pub fn legacy_marker_of(&self, data: &Name, domain: &Name) -> Option<Name> {
         let (first, rest) = split(data);
+        if !self.wildcard.is_empty() && first == self.wildcard {
+            return None;
+        }
         let first = self.replaced(first);
         let prefix = self.prefix.replace(TYPE_PLACEHOLDER, "");
         let suffix = self.suffix.replace(TYPE_PLACEHOLDER, "");
@@ -90,8 +93,8 @@ impl TxtNames {
     /// Guarantees: `data_of(marker_of(x)) == x` for every set whose marker name is not ambiguous by
     /// wildcard replacement; and what is returned always maps forward to `marker`.
     pub fn data_of(&self, marker: &Name, domain: &Name) -> Option<(Name, RecordType)> {
-        let candidate = self.apex_data(marker).or_else(|| self.affixed_data(marker))?;
-        (self.marker_of(&candidate.0, candidate.1, domain) == *marker).then_some(candidate)
+        let mut candidates = self.apex_data(marker).into_iter().chain(self.affixed_data(marker));
+        candidates.find(|(name, rtype)| self.marker_of(name, *rtype, domain) == *marker)
     }
 
     fn apex_data(&self, marker: &Name) -> Option<(Name, RecordType)> {
@@ -99,29 +102,44 @@ impl TxtNames {
         Some((marker.parent()?, rtype))
     }
 
-    fn affixed_data(&self, marker: &Name) -> Option<(Name, RecordType)> {
+    /// What a marker's name may stand for: where a suffix begins is not clear if the data's own name has it, too.
+    fn affixed_data(&self, marker: &Name) -> Vec<(Name, RecordType)> {
         let text = marker.as_str();
-        let (rtype, first, rest) = if self.prefix.contains(TYPE_PLACEHOLDER) {
-            let (head, tail) = self.prefix.split_once(TYPE_PLACEHOLDER)?;
+        let prefixed = |head: &str, tail: &str| {
             let (typed, data) = text.strip_prefix(head)?.split_once(tail_or_end(tail))?;
             let (first, rest) = data.split_once('.').unwrap_or((data, ""));
-            (type_from_label(typed)?, first, rest)
-        } else if self.suffix.contains(TYPE_PLACEHOLDER) {
-            let (head, tail) = self.suffix.split_once(TYPE_PLACEHOLDER)?;
-            let (first, after) = text.split_once(tail_or_end(head))?;
-            let typed_end = after.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(after.len());
-            let rest = after[typed_end..].strip_prefix(tail)?.strip_prefix('.')?;
-            (type_from_label(&after[..typed_end])?, first, rest)
-        } else {
-            let (typed, data) = text.strip_prefix(&*self.prefix)?.split_once('-')?;
-            let (first, rest) = if self.suffix.is_empty() {
-                data.split_once('.')?
-            } else {
-                let (first, rest) = data.split_once(&*self.suffix)?;
-                (first, rest.strip_prefix('.')?)
-            };
-            (type_from_label(typed)?, first, rest)
+            self.candidate(typed, first, rest)
         };
+        if let Some((head, tail)) = self.prefix.split_once(TYPE_PLACEHOLDER) {
+            return prefixed(head, tail).into_iter().collect();
+        }
+        if let Some((head, tail)) = self.suffix.split_once(TYPE_PLACEHOLDER) {
+            let ends = text.match_indices(tail_or_end(head));
+            let suffixed = ends.filter_map(|(at, head)| {
+                let after = &text[at + head.len()..];
+                let typed_end = after.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(after.len());
+                let rest = after[typed_end..].strip_prefix(tail)?.strip_prefix('.')?;
+                self.candidate(&after[..typed_end], &text[..at], rest)
+            });
+            return suffixed.collect();
+        }
+        let Some((typed, data)) = text.strip_prefix(&*self.prefix).and_then(|text| text.split_once('-'))
+        else {
+            return Vec::new();
+        };
+        if self.suffix.is_empty() {
+            let parts = data.split_once('.');
+            return parts.and_then(|(first, rest)| self.candidate(typed, first, rest)).into_iter().collect();
+        }
+        let ends = data.match_indices(&*self.suffix);
+        let suffixed = ends.filter_map(|(at, suffix)| {
+            self.candidate(typed, &data[..at], data[at + suffix.len()..].strip_prefix('.')?)
+        });
+        suffixed.collect()
+    }
+
+    fn candidate(&self, typed: &str, first: &str, rest: &str) -> Option<(Name, RecordType)> {
+        let rtype = type_from_label(typed)?;
         let first = if !self.wildcard.is_empty() && first == self.wildcard { "*" } else { first };
         Some((Name::parse(&dotted(first, rest)).ok()?, rtype))
     }
@@ -189,6 +207,8 @@ mod tests {
         assert_eq!(marker("", "", "", "foo.example.com", T::NAPTR), "naptr-foo.example.com");
         assert_eq!(marker("foo", "", "", "example.com", T::A), "fooa-example.com");
         assert_eq!(marker("", "-foo", "", "example.com", T::CNAME), "cname-example-foo.com");
+        assert_eq!(marker("", "-foo", "", "a-foo-b.example.com", T::A), "a-a-foo-b-foo.example.com");
+        assert_eq!(marker("", "-%{record_type}", "", "a-www.example.com", T::A), "a-www-a.example.com");
         assert_eq!(
             marker("", ".foo.bar.test", "", "example.com", T::CNAME),
             "cname-example.foo.bar.test.com"
@@ -216,6 +236,16 @@ mod tests {
         let marker = TxtNames::default().marker_of(&data, RecordType::A, &domain);
         assert_eq!(marker, Name::parse(&format!("_zk-a.{data}")).unwrap());
         assert_eq!(TxtNames::default().data_of(&marker, &domain), Some((data, RecordType::A)));
+    }
+
+    #[test]
+    fn an_untyped_marker_stands_for_one_name() {
+        let domain = Name::parse("example.com").unwrap();
+        let names = TxtNames::new("", "", "wild").unwrap();
+        let legacy = |data: &str| names.legacy_marker_of(&Name::parse(data).unwrap(), &domain);
+        assert_eq!(legacy("*.example.com").unwrap().as_str(), "wild.example.com");
+        assert_eq!(legacy("wild.example.com"), None);
+        assert_eq!(legacy("www.example.com").unwrap().as_str(), "www.example.com");
     }
 
     #[test]

@@ -180,6 +180,12 @@ impl Change {
     /// Creates and updates come first, so that nothing is missing on the way; delegations before what
     /// secures them, addresses before what points to them.
     pub(super) fn order(&self) -> (bool, u8, &Name, RecordType) {
+        let (is_delete, rank) = self.stage();
+        (is_delete, rank, &self.name, self.rtype)
+    }
+
+    /// What must not come before anything of an earlier stage.
+    pub(crate) fn stage(&self) -> (bool, u8) {
         let rank = match self.rtype {
             RecordType::NS => 0,
             RecordType::A | RecordType::AAAA => 1,
@@ -187,7 +193,7 @@ impl Change {
             _other => 2,
         };
         let is_delete = self.operation == Operation::Delete;
-        (is_delete, if is_delete { 3 - rank } else { rank }, &self.name, self.rtype)
+        (is_delete, if is_delete { 3 - rank } else { rank })
     }
 
     fn look_of(&self, rtype: RecordType) -> Option<(Ttl, Attributes)> {

@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
-    desired::DesiredSet,
-    holder::{Holder, HolderRef},
+    desired::{Desired, DesiredSet, Values},
+    holder::{Holder, HolderHashes, HolderRef},
     name::Name,
-    rdata::RecordType,
+    plan::Scope,
+    rdata::{Rdata, RecordType},
 };
 
 /// Which holders are known to want a record no more (law 5: absence alone never deletes).
@@ -43,13 +44,15 @@ pub enum Fate {
 #[derive(Debug, Clone, Default)]
 pub struct Seen {
     holders: BTreeSet<Holder>,
-    hashes: BTreeSet<String>,
+    hashes: HolderHashes,
 }
 
 /// The wishes that were applied before in exactly this form: what differs from them now is drift.
 #[derive(Debug, Clone, Default)]
 pub struct Settled {
     sets: BTreeMap<(Name, RecordType), DesiredSet>,
+    /// Sets that are no longer wanted as they were: who had which value, where a marker does not say it.
+    former: BTreeMap<(Name, RecordType), DesiredSet>,
 }
 
 // === impl Evidence ===
@@ -82,10 +85,17 @@ impl Evidence {
         Self::Complete { orphaned: Seen::new(holders), awaited: Seen::default() }
     }
 
+    /// Whether it is the whole wish of one author, who may have moved an object to another namespace.
+    pub fn is_complete(&self) -> bool {
+        matches!(self, Self::Complete { .. })
+    }
+
     /// Whether a record of this name and type that `holder` holds may go.
     pub fn releases(&self, place: (&Name, RecordType), holder: &HolderRef) -> bool {
         match self {
+            Self::Complete { .. } if crate::mutant::is_on("evidence: all of a folder") => true,
             Self::Complete { orphaned, awaited } => !orphaned.contain(holder) && !awaited.contain(holder),
+            Self::Seen { .. } if crate::mutant::is_on("evidence: absence") => true,
             Self::Seen { fates, .. } => fate(fates, place, holder) == Some(Fate::Released),
         }
     }
@@ -134,10 +144,10 @@ impl Seen {
         for holder in refs {
             match holder {
                 HolderRef::Full(holder) => {
-                    seen.hashes.insert(holder.hash());
+                    seen.hashes.insert(&holder);
                     seen.holders.insert(holder);
                 }
-                HolderRef::Hash(hash) => drop(seen.hashes.insert(hash.into())),
+                HolderRef::Hash(hash) => seen.hashes.insert_hash(&hash),
                 HolderRef::Nobody => {}
             }
         }
@@ -147,7 +157,7 @@ impl Seen {
     fn contain(&self, holder: &HolderRef) -> bool {
         match holder {
             HolderRef::Full(holder) => self.holders.contains(holder),
-            HolderRef::Hash(hash) => self.hashes.contains(&**hash),
+            HolderRef::Hash(hash) => self.hashes.contains(hash),
             HolderRef::Nobody => false,
         }
     }
@@ -158,12 +168,66 @@ impl Seen {
 impl Settled {
     /// Remembers that a wish was applied.
     pub fn insert(&mut self, name: Name, set: DesiredSet) {
-        self.sets.insert((name, set.rtype), set);
+        let place = (name, set.rtype);
+        self.former.remove(&place);
+        self.sets.insert(place, set);
     }
 
-    /// Forgets a wish.
-    pub fn remove(&mut self, name: &Name, rtype: RecordType) {
-        self.sets.remove(&(name.clone(), rtype));
+    /// Forgets the wishes at some names that left, or are not what they were: what is asked for again later is a new
+    /// wish, though it looks like the old one. A wish whose values are not known now has not changed.
+    pub fn forget_all_but(&mut self, desired: &Desired, scope: Scope<'_>) {
+        let is_same = |(name, rtype): &(Name, RecordType), set: &DesiredSet| {
+            let wish = desired.at(name).iter().find(|wish| wish.rtype == *rtype);
+            wish.is_some_and(|wish| wish == set || wish.values == Values::Unknown)
+        };
+        let left: Vec<(Name, RecordType)> = match scope {
+            Scope::Zone => {
+                self.sets.iter().filter(|(at, set)| !is_same(at, set)).map(|(at, _)| at.clone()).collect()
+            }
+            Scope::Names(names) => names
+                .iter()
+                .flat_map(|name| self.at(name))
+                .filter(|(at, set)| !is_same(at, set))
+                .map(|(at, _)| at.clone())
+                .collect(),
+        };
+        for place in left {
+            if let Some(set) = self.sets.remove(&place) {
+                self.former.insert(place, set);
+            }
+        }
+    }
+
+    /// Forgets who wanted a set: it is gone.
+    pub fn bury(&mut self, name: &Name, rtype: RecordType) {
+        if !self.former.is_empty() {
+            self.former.remove(&(name.clone(), rtype));
+        }
+    }
+
+    /// The holder in full that a marker names by its hash, where it wanted this set before.
+    pub fn former_holder(&self, name: &Name, rtype: RecordType, named: &HolderRef) -> Option<&Holder> {
+        if self.former.is_empty() {
+            return None;
+        }
+        self.former.get(&(name.clone(), rtype))?.holders.iter().find(|holder| named.names(holder))
+    }
+
+    fn at(&self, name: &Name) -> impl Iterator<Item = (&(Name, RecordType), &DesiredSet)> {
+        let first = (name.clone(), RecordType::from_code(0));
+        self.sets.range(first..).take_while(move |((other, _), _)| other == name)
+    }
+
+    /// Whether a value was applied before, for a holder that is one of these.
+    pub fn has_value_of(&self, name: &Name, value: &Rdata, is_it: impl Fn(&Holder) -> bool) -> bool {
+        let place = (name.clone(), value.rtype());
+        let sets = [self.sets.get(&place), self.former.get(&place)];
+        sets.into_iter().flatten().any(|set| match &set.values {
+            Values::Known(values) => {
+                values.iter().any(|wanted| wanted.rdata == *value && is_it(&wanted.holder))
+            }
+            Values::Unknown => false,
+        })
     }
 
     /// Whether this very wish was applied before.

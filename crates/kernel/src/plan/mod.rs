@@ -117,13 +117,18 @@ pub fn plan(situation: &Situation<'_>, scope: Scope<'_>) -> Plan {
                 name::plan_name(situation, name, &mut plan);
             }
         }
+        Scope::Names(_) if crate::mutant::is_on("plan: scope leaks") => {
+            all_names(situation).for_each(|name| name::plan_name(situation, name, &mut plan));
+        }
         Scope::Names(names) => {
             for name in names {
                 name::plan_name(situation, name, &mut plan);
             }
         }
     }
-    plan.changes.sort_by(|one, other| one.order().cmp(&other.order()));
+    if !crate::mutant::is_on("plan: unordered") {
+        plan.changes.sort_by(|one, other| one.order().cmp(&other.order()));
+    }
     plan
 }
 

@@ -8,7 +8,7 @@ use crate::{
     plan::{
         Cause, Change, Edit, Operation, Orphan, Plan, Role, Situation,
         retype::{Removal, join},
-        set::{SetPlan, delete, plan_set, unmarked},
+        set::{SetPlan, claims_sets, delete, plan_set, unmarked},
     },
     rdata::{Rdata, RecordType},
     reason::{Reason, Rejection},
@@ -34,7 +34,8 @@ pub(super) fn plan_name(situation: &Situation<'_>, name: &Name, plan: &mut Plan)
         if let Some(rejection) = neighbour_in_the_way(situation, name, set, set_plan, &claims, &removals) {
             *set_plan = SetPlan { rejections: vec![rejection], ..SetPlan::default() };
         }
-        if !set_plan.rejections.is_empty() {
+        let is_missing = is_only_reported(situation, name, set) && !set_plan.creates.is_empty();
+        if is_missing || !set_plan.rejections.is_empty() {
             unmet.push(set.rtype);
         }
         plan.rejections.append(&mut set_plan.rejections);
@@ -59,7 +60,11 @@ fn keep_what_unmet_wishes_have(
     removals: &mut Vec<Removal>,
     live: usize,
 ) {
-    if unmet.is_empty() {
+    let is_reserved = |removal: &Removal| match &removal.cause {
+        Cause::Released(holder) => situation.desired.is_reserved_for(name, holder),
+        Cause::Wanted | Cause::Drift | Cause::Orphaned(_) | Cause::Pruned => false,
+    };
+    if unmet.is_empty() && !removals.iter().any(is_reserved) {
         return;
     }
     let conflict =
@@ -71,11 +76,18 @@ fn keep_what_unmet_wishes_have(
         removal.data.is_empty() || is_replaced || !unmet.iter().any(|rtype| conflict(*rtype, removal.rtype))
     });
     let removed: usize = removals.iter().map(|removal| removal.data.len()).sum();
-    let is_filled =
-        |plan: &SetPlan| !plan.creates.is_empty() || !plan.updates.is_empty() || !plan.unchanged.is_empty();
-    if removed == live && !sets.iter().any(|(_, plan)| is_filled(plan)) {
-        removals.retain(|removal| removal.data.is_empty());
+    let is_filled = |(set, plan): &(&DesiredSet, SetPlan)| {
+        let comes = !plan.creates.is_empty() && !is_only_reported(situation, name, set);
+        comes || !plan.updates.is_empty() || !plan.unchanged.is_empty()
+    };
+    if removed == live && !sets.iter().any(is_filled) {
+        removals.retain(|removal| removal.data.is_empty() || (unmet.is_empty() && !is_reserved(removal)));
     }
+}
+
+/// Whether what differs from a wish is drift that is reported and left as it is.
+fn is_only_reported(situation: &Situation<'_>, name: &Name, set: &DesiredSet) -> bool {
+    situation.rules.drift == Drift::Report && situation.settled.contains(name, set)
 }
 
 /// Joins what excludes each other, and makes a change of every other set that differs.
@@ -101,7 +113,11 @@ fn assemble(
 
     let mut changes = Vec::new();
     if let Some((first, _)) = replacing.first() {
-        let cause = cause(first);
+        // What is not ours goes as a prune, whatever takes its place.
+        let is_prune = replaced.iter().any(|removal| removal.cause == Cause::Pruned)
+            && !is_only_reported(situation, name, first);
+        let is_prune = is_prune && !crate::mutant::is_on("plan: prune by retype");
+        let cause = if is_prune { Cause::Pruned } else { cause(first) };
         changes.push(join(situation.registry, name, replacing, replaced, cause));
     }
     for (set, set_plan) in other {
@@ -115,7 +131,10 @@ fn assemble(
 
 fn remove(name: &Name, removal: Removal) -> Change {
     let mut edits: Vec<Edit> = removal.data.iter().map(|record| delete(name, record)).collect();
-    edits.extend(removal.marker);
+    match crate::mutant::is_on("plan: claim goes first") {
+        true => edits.splice(0..0, removal.marker).for_each(drop),
+        false => edits.extend(removal.marker),
+    }
     Change {
         operation: if removal.is_partial { Operation::Update } else { Operation::Delete },
         name: name.clone(),
@@ -137,11 +156,27 @@ fn removals(
     plan: &mut Plan,
 ) -> Vec<Removal> {
     let mut removals: Vec<Removal> = Vec::new();
-    let is_reserved = situation.desired.is_reserved(name);
-    let is_expected = situation.desired.is_expected(name);
-    let evidence = situation.evidence;
-    let is_ours_to_write = situation.rules.names.allow(name) && !is_reserved;
-    let is_wanted = |rtype: RecordType| wishes.iter().any(|set| set.rtype == rtype);
+    let (desired, evidence) = (situation.desired, situation.evidence);
+    let is_ours_to_write = situation.rules.names.allow(name) || crate::mutant::is_on("plan: other names");
+    let concern = |one, other| {
+        one == other || situation.capabilities.conflict((name, &situation.registry.domain), one, other)
+    };
+    let may_go = |rtype: RecordType, holder: &HolderRef| {
+        // One author may have moved an object to another namespace, which is refused there.
+        let is_moved = evidence.is_complete() && !is_wanted_by_namespace_of(holder, wishes);
+        let holder = if is_moved { &HolderRef::Nobody } else { holder };
+        is_ours_to_write && !desired.keeps(name, holder, |wanted| concern(wanted, rtype))
+    };
+    let is_awaited = |record: &LiveRecord, holder: &HolderRef| {
+        let is_one = |holder: &Holder| desired.awaited(name).any(|awaited| awaited == holder);
+        desired.awaited(name).any(|awaited| holder.names(awaited))
+            || (desired.awaited(name).next().is_some()
+                && claims_sets(situation.registry, holder)
+                && !situation.settled.has_value_of(name, &record.rdata, |holder| !is_one(holder)))
+    };
+    let is_there =
+        |set: &DesiredSet| !crate::mutant::is_on("plan: unknown is absent") || set.values != Values::Unknown;
+    let is_wanted = |rtype: RecordType| wishes.iter().any(|set| set.rtype == rtype && is_there(set));
     for run in claims.records.chunk_by(|one, other| one.0.rdata.rtype() == other.0.rdata.rtype()) {
         let rtype = run[0].0.rdata.rtype();
         if is_wanted(rtype) {
@@ -152,20 +187,25 @@ fn removals(
         let mut released_from = HolderRef::Nobody;
         for (record, claim) in run {
             match claim {
-                _ if record.read_only => {}
+                _ if record.read_only && !crate::mutant::is_on("plan: read-only goes") => {}
+                // Its values are not known: this may be one of them.
+                Claim::Ours { holder, .. } if is_awaited(record, holder) => {}
                 Claim::Ours { holder, .. }
-                    if is_ours_to_write && evidence.releases((name, rtype), holder) =>
+                    if may_go(rtype, holder) && evidence.releases((name, rtype), holder) =>
                 {
                     released_from = holder.clone();
                     released.push((*record).clone());
                 }
-                Claim::Ours { holder, .. } if is_ours_to_write && evidence.retains((name, rtype), holder) => {
+                Claim::Ours { holder, .. }
+                    if may_go(rtype, holder) && evidence.retains((name, rtype), holder) =>
+                {
                     disowned.push((*record, holder))
                 }
-                // Somebody who can't be served now may mean this very record.
-                Claim::Ours { holder, .. } if is_expected || evidence.awaits((name, rtype), holder) => {}
+                // An object that can't be served now may mean this very record.
+                Claim::Ours { holder, .. }
+                    if desired.is_expected(name, holder) || evidence.awaits((name, rtype), holder) => {}
                 Claim::Ours { holder, .. } => orphaned.push((*record, holder)),
-                Claim::Unclaimed if !is_reserved && is_prunable(situation, name, rtype) => {
+                Claim::Unclaimed if !desired.is_reserved(name) && is_prunable(situation, name, rtype) => {
                     pruned.push((*record).clone())
                 }
                 Claim::Unclaimed | Claim::Foreign { .. } => {}
@@ -196,11 +236,12 @@ fn removals(
     }
     // Markers whose data is gone: what a crash between the two deletes leaves behind.
     for marker in &claims.markers {
-        let has_data = claims.records.iter().any(|(record, _)| record.rdata.rtype() == marker.rtype);
+        let is_data = |record: &LiveRecord| record.rdata.rtype() == marker.rtype && !record.read_only;
+        let has_data = claims.records.iter().any(|(record, _)| is_data(record));
         if let Claim::Ours { holder, .. } = &marker.claim
             && !has_data
             && !is_wanted(marker.rtype)
-            && is_ours_to_write
+            && may_go(marker.rtype, holder)
             && evidence.releases((name, marker.rtype), holder)
         {
             removals.push(Removal {
@@ -213,6 +254,13 @@ fn removals(
         }
     }
     removals
+}
+
+/// Whether the namespace of a holder wants something else at its name.
+fn is_wanted_by_namespace_of(holder: &HolderRef, wishes: &[DesiredSet]) -> bool {
+    let HolderRef::Full(holder) = holder else { return false };
+    let mut wanting = wishes.iter().flat_map(|set| &set.holders);
+    wanting.any(|wanting| wanting.namespace() == holder.namespace())
 }
 
 /// Leaves a set to whoever comes: only our claim on it goes.
@@ -258,7 +306,7 @@ fn is_prunable(situation: &Situation<'_>, name: &Name, rtype: RecordType) -> boo
     let registry = situation.registry;
     situation.rules.prune.mode == PruneMode::All
         && situation.rules.names.allow(name)
-        && !situation.rules.prune.ignores(name, rtype)
+        && (!situation.rules.prune.ignores(name, rtype) || crate::mutant::is_on("plan: ignore ignored"))
         && rtype != RecordType::SOA
         && !(rtype == RecordType::NS && *name == registry.domain)
 }
@@ -289,7 +337,10 @@ fn hold_orphans(
                 rtype,
                 data: orphans.iter().map(|(record, _)| (*record).clone()).collect(),
                 marker: if is_partial { None } else { marker_delete(claims, rtype) },
-                cause: Cause::Orphaned((*holder).clone()),
+                cause: match crate::mutant::is_on("plan: orphan is released") {
+                    true => Cause::Released((*holder).clone()),
+                    false => Cause::Orphaned((*holder).clone()),
+                },
                 is_partial,
             };
             file(situation, claims, remove(name, removal), plan);
@@ -306,25 +357,31 @@ fn neighbour_in_the_way(
     claims: &NameClaims<'_>,
     removals: &[Removal],
 ) -> Option<Rejection> {
-    if set_plan.creates.is_empty() {
+    if set_plan.creates.is_empty() || crate::mutant::is_on("plan: beside a CNAME") {
         return None;
     }
     let goes = |record: &LiveRecord| removals.iter().any(|removal| removal.data.contains(record));
     let place = (name, &situation.registry.domain);
-    let (record, claim) = claims.records.iter().find(|(record, _)| {
+    // Markers lie beside the data of other names, and exclude as much as data does.
+    let record = situation.live.at(name).iter().find(|record| {
         situation.capabilities.conflict(place, set.rtype, record.rdata.rtype()) && !goes(record)
     })?;
     let live = format!("{} {}", record.rdata.rtype(), record.rdata);
+    let claim = claims.records.iter().find(|(other, _)| *other == record).map(|(_, claim)| claim);
     let (reason, why) = match claim {
-        Claim::Ours { holder, .. } => {
+        Some(Claim::Ours { holder, .. }) => {
             (Reason::Conflict, format!("{live} of {holder} stands there; remove it there first"))
         }
-        Claim::Foreign { owner } => {
+        Some(Claim::Foreign { owner }) => {
             (Reason::AdoptionRefused, format!("{live} of owner {owner} stands there; remove it there first"))
         }
-        Claim::Unclaimed => {
+        Some(Claim::Unclaimed) => {
             (Reason::AdoptionRefused, format!("{live} stands there and is not ours; delete it by hand first"))
         }
+        None => (
+            Reason::AdoptionRefused,
+            format!("the ownership marker {live} stands there; delete it by hand first"),
+        ),
     };
     Some(Rejection {
         holder: set.holders.first().cloned().unwrap_or_else(|| Holder::from_text("")),
@@ -340,11 +397,12 @@ fn file(situation: &Situation<'_>, claims: &NameClaims<'_>, mut change: Change, 
     change.claims = lasting_claims(&change, claims);
     let is_withheld = match situation.rules.policy {
         Policy::Sync | Policy::Observe => false,
-        Policy::UpsertOnly => change.operation == Operation::Delete,
+        Policy::UpsertOnly => change.operation == Operation::Delete || change.cause == Cause::Pruned,
         Policy::CreateOnly => change.operation != Operation::Create,
     };
     let is_reported =
         change.cause == Cause::Drift && situation.rules.drift == Drift::Report && !change.is_marker_only();
+    let is_reported = is_reported && !crate::mutant::is_on("plan: drift reverted");
     match (is_withheld, is_reported) {
         (true, _) => plan.withheld.push(change),
         (false, true) => plan.drift.push(change),
@@ -368,7 +426,9 @@ fn lasting_claims(change: &Change, claims: &NameClaims<'_>) -> Vec<(Name, Rdata)
         })
     };
     let ours = claims.markers.iter().filter(|marker| marker.claim.is_ours());
-    let lasting = ours.filter(|marker| speaks_for(marker) && !is_written(marker));
+    let lasting = ours.filter(|marker| {
+        speaks_for(marker) && !is_written(marker) && !crate::mutant::is_on("plan: claims unnamed")
+    });
     lasting.map(|marker| (marker.name.clone(), marker.record.rdata.clone())).collect()
 }
 

@@ -52,7 +52,10 @@ pub(super) fn join(
     let (mut edits, mut updates, mut new) = (Vec::new(), Vec::new(), Vec::new());
     let (mut endings, mut unchanged) = (Vec::new(), Vec::new());
     for (_, plan) in sets {
-        edits.extend(plan.marker);
+        match crate::mutant::is_on("plan: claim comes last") {
+            true => endings.extend(plan.marker),
+            false => edits.extend(plan.marker),
+        }
         updates.extend(plan.updates);
         new.extend(plan.creates);
         endings.extend(plan.endings);
@@ -62,7 +65,7 @@ pub(super) fn join(
     let last = spare.pop();
     edits.extend(spare.iter().map(|record| super::set::delete(name, record)));
     if let Some(before) = last {
-        edits.push(match new.next() {
+        edits.push(match new.next().filter(|_| !crate::mutant::is_on("plan: deletes before it creates")) {
             Some(first) => {
                 let after = in_place(registry, &before, first);
                 Edit::Update { before, after, role: Role::Data }

@@ -1,7 +1,7 @@
 //! What must happen to one wanted set: which live records may become its values, and which must not.
 
 use crate::{
-    claim::{Claim, MarkerPlace, NameClaims, Standing, fitting_text, marked_comment, user_text},
+    claim::{Claim, MarkerPlace, NameClaims, SetMarker, Standing, fitting_text, marked_comment, user_text},
     desired::{Adoption, DesiredSet, Wanted},
     holder::{Holder, HolderRef},
     marker::{Form, Registry},
@@ -64,17 +64,18 @@ pub(super) fn plan_set(
         plan.rejections.push(place.owned_by(owner));
         return plan;
     }
+    if let Some(rejection) = place.held_by_another_namespace(claims) {
+        plan.rejections.push(rejection);
+        return plan;
+    }
     let (mut pool, accepted) = if place.is_judged_whole() {
-        match place.judge_whole(&here, wanted) {
+        match place.judge_whole(&here, wanted, claims.marker(set.rtype)) {
             Ok(pool) => (pool, wanted.iter().collect::<Vec<_>>()),
             Err(rejection) => {
                 plan.rejections.push(rejection);
                 return plan;
             }
         }
-    } else if let Some(rejection) = place.unclear_neighbour(&here) {
-        plan.rejections.push(rejection);
-        return plan;
     } else {
         place.judge_each(&here, wanted, &mut plan)
     };
@@ -103,9 +104,11 @@ pub(super) fn plan_set(
         !is_left
     });
     if !place.is_reserved() {
-        let orphans = kept.iter().filter_map(orphan);
-        plan.orphans
-            .extend(orphans.filter(|(_, holder)| !situation.evidence.awaits((name, set.rtype), holder)));
+        let is_kept = |holder: &HolderRef| {
+            let is_awaited = place.awaits(holder) || place.is_mixed(holder);
+            is_awaited || situation.evidence.awaits((name, set.rtype), holder)
+        };
+        plan.orphans.extend(kept.iter().filter_map(orphan).filter(|(_, holder)| !is_kept(holder)));
     }
     // Backwards, so that the first new value takes the first spare record.
     spare.reverse();
@@ -126,6 +129,11 @@ pub(super) fn plan_set(
 /// Removes one data record.
 pub(super) fn delete(name: &Name, record: &LiveRecord) -> Edit {
     Edit::Delete { name: name.clone(), before: record.clone(), role: Role::Data }
+}
+
+/// Whether a claim of this holder says nothing of single values.
+pub(super) fn claims_sets(registry: &Registry, holder: &HolderRef) -> bool {
+    matches!(registry.form, Form::Txt(_)) || *holder == HolderRef::Nobody
 }
 
 /// Takes our claim from one data record, where the record itself carries it.
@@ -184,6 +192,7 @@ impl Place<'_> {
         &self,
         here: &[&'a (&'a LiveRecord, Claim)],
         wanted: &[Wanted],
+        marker: Option<&SetMarker<'_>>,
     ) -> Result<Vec<Candidate<'a>>, Rejection> {
         let is_txt = matches!(self.situation.registry.form, Form::Txt(_));
         if let Form::Txt(form) = &self.situation.registry.form
@@ -191,6 +200,13 @@ impl Place<'_> {
         {
             let why = "leaves no room for its ownership marker; change the name or registry.txt, or use registry.type Comment";
             return Err(self.reject(Reason::InvalidValue, why.into()));
+        }
+        // A marker whose data is gone still claims the set: what is written beside it would be its holder's.
+        if let (true, Some(SetMarker { claim: Claim::Ours { holder, .. }, .. })) = (here.is_empty(), marker)
+            && !self.releases(holder)
+            && !self.is_of_our_namespace(holder)
+        {
+            return Err(self.held_by(holder));
         }
         let mut pool = Vec::new();
         for (record, claim) in here {
@@ -207,12 +223,13 @@ impl Place<'_> {
                 }
                 Claim::Unclaimed => self.adopt_whole(here, wanted)?,
                 Claim::Ours { holder, .. } => {
-                    let is_in_the_way = !self.releases(holder)
-                        && (is_other_alias || (is_txt && !self.is_of_our_namespace(holder)));
+                    let is_strange = !self.is_of_our_namespace(holder) && !self.awaits(holder);
+                    let is_in_the_way = !self.releases(holder) && (is_other_alias || (is_txt && is_strange));
                     if is_in_the_way || (is_other_alias && self.is_reserved()) {
                         return Err(self.held_by(holder));
                     }
-                    is_replaceable = self.releases(holder);
+                    is_replaceable =
+                        self.may_replace(record, holder) && !(is_txt && self.is_of_a_refused(record));
                 }
             }
             pool.push(Candidate { record, claim, is_replaceable: is_replaceable && !self.is_reserved() });
@@ -231,7 +248,7 @@ impl Place<'_> {
             let is_wanted = wanted.iter().any(|value| value.rdata == record.rdata);
             let verdict = match claim {
                 _ if record.read_only => Err(self.read_only(record)),
-                Claim::Ours { holder, .. } => Ok(Some(self.releases(holder))),
+                Claim::Ours { holder, .. } => Ok(Some(self.may_replace(record, holder))),
                 Claim::Foreign { owner } => Err(self.owned_by(owner)),
                 Claim::Unclaimed if self.set.adoption == Adoption::Force => Ok(Some(true)),
                 Claim::Unclaimed if is_wanted => self.adopt(record).map(|()| Some(true)),
@@ -244,6 +261,10 @@ impl Place<'_> {
                     plan.rejections.push(rejection);
                     refused.push(&record.rdata);
                 }
+                // Force claims the whole set, and this value can't be had.
+                Err(rejection) if record.read_only && self.set.adoption == Adoption::Force => {
+                    plan.rejections.push(rejection);
+                }
                 // Somebody else's value beside ours: it stays, and is no obstacle.
                 Err(_) => {}
             }
@@ -255,37 +276,96 @@ impl Place<'_> {
     /// Whether a record of this holder may be replaced: it wants this set too, or is known to want it no more.
     /// What it leaves to whoever comes, Force takes.
     fn releases(&self, holder: &HolderRef) -> bool {
+        if self.awaits(holder) {
+            return false;
+        }
         let (evidence, place) = (self.situation.evidence, (self.name, self.set.rtype));
-        self.set.holders.iter().any(|wanting| holder.names(wanting))
+        crate::mutant::is_on("plan: all holders give up")
+            || self.set.holders.iter().any(|wanting| holder.names(wanting))
             || evidence.releases(place, holder)
             || (self.set.adoption == Adoption::Force && evidence.retains(place, holder))
     }
 
-    /// At a reserved name, a value that another namespace holds and may still want.
-    fn unclear_neighbour(&self, here: &[&(&LiveRecord, Claim)]) -> Option<Rejection> {
-        here.iter().find_map(|(_, claim)| match claim {
-            Claim::Ours { holder, .. }
-                if self.is_reserved() && !self.releases(holder) && !self.is_of_our_namespace(holder) =>
-            {
-                Some(self.held_by(holder))
+    /// Whether a holder's own values are not known: what it has stays beside ours.
+    fn awaits(&self, holder: &HolderRef) -> bool {
+        self.awaited().any(|awaited| holder.names(awaited))
+    }
+
+    /// Those who may have values in the set that nobody knows now.
+    fn awaited(&self) -> impl Iterator<Item = &Holder> {
+        let holders = &self.set.holders;
+        self.situation.desired.awaited(self.name).filter(|holder| !holders.contains(holder))
+    }
+
+    /// Whether a claim does not say which values are theirs: it is on the set, or names nobody.
+    fn is_mixed(&self, holder: &HolderRef) -> bool {
+        let is_alias = matches!(self.set.rtype, RecordType::CNAME | RecordType::DNAME);
+        claims_sets(self.situation.registry, holder) && !is_alias && self.awaited().next().is_some()
+    }
+
+    /// Whether a value may be that of a refused object: the claim is on the set, and we did not write it for others.
+    fn is_of_a_refused(&self, record: &LiveRecord) -> bool {
+        let is_known = |holder: &Holder| self.set.holders.contains(holder);
+        self.situation.desired.is_refused(self.name, &record.rdata)
+            && !self.situation.settled.has_value_of(self.name, &record.rdata, is_known)
+    }
+
+    /// Whether a record may become another value of the set, or go.
+    fn may_replace(&self, record: &LiveRecord, holder: &HolderRef) -> bool {
+        let is_known = |holder: &Holder| self.set.holders.contains(holder);
+        match self.is_mixed(holder) {
+            // Only what this process wrote itself can be told apart.
+            true => self.situation.settled.has_value_of(self.name, &record.rdata, is_known),
+            false => self.releases(holder),
+        }
+    }
+
+    /// A name belongs to one namespace: where records of another one stand, of any type, it must have given them up.
+    fn held_by_another_namespace(&self, claims: &NameClaims<'_>) -> Option<Rejection> {
+        let (desired, evidence) = (self.situation.desired, self.situation.evidence);
+        if desired.is_shared(self.name) {
+            return None;
+        }
+        let wants_it = |holder: &HolderRef| {
+            let wanting = desired.at(self.name).iter().flat_map(|set| &set.holders);
+            wanting.chain(desired.awaited(self.name)).any(|wanting| holder.names(wanting))
+        };
+        let mut other = None;
+        for (record, claim) in &claims.records {
+            let Claim::Ours { holder, .. } = claim else { continue };
+            if *holder == HolderRef::Nobody {
+                continue;
             }
-            Claim::Ours { .. } | Claim::Foreign { .. } | Claim::Unclaimed => None,
-        })
+            if self.is_of_our_namespace(holder) {
+                // Ours stands there too: which namespace was first is decided already.
+                return None;
+            }
+            let place = (self.name, record.rdata.rtype());
+            let is_given_up = evidence.releases(place, holder) || evidence.retains(place, holder);
+            if other.is_none() && !is_given_up && !wants_it(holder) {
+                other = Some(holder);
+            }
+        }
+        other.map(|holder| self.held_by(holder))
     }
 
     /// Whether an object that can't be served asks for this set too: some of its values may be its own.
     fn is_reserved(&self) -> bool {
-        self.situation.desired.is_shared_with_unmet(self.name, self.set.rtype)
+        let desired = self.situation.desired;
+        let is_shared = desired.is_shared(self.name);
+        desired.has_unclear_values(self.name, self.set.rtype, |namespace| {
+            is_shared || self.set.holders.iter().any(|holder| holder.namespace() == namespace)
+        })
     }
 
-    /// Whether a holder may share the set with ours while its own wish is not clear.
+    /// Whether a holder is of a namespace that wants the set.
     fn is_of_our_namespace(&self, holder: &HolderRef) -> bool {
         match holder {
             HolderRef::Full(holder) => {
                 self.set.holders.iter().any(|wanting| wanting.namespace() == holder.namespace())
             }
-            HolderRef::Hash(_) => false,
-            // Nobody is named, so nobody is in the way.
+            HolderRef::Hash(_) => self.set.holders.iter().any(|wanting| holder.names(wanting)),
+            // None is named, so none is in the way.
             HolderRef::Nobody => true,
         }
     }
@@ -309,6 +389,7 @@ impl Place<'_> {
     fn adopt(&self, record: &LiveRecord) -> Result<(), Rejection> {
         match self.set.adoption {
             Adoption::Force => Ok(()),
+            Adoption::Never if crate::mutant::is_on("plan: adopts in spite of Never") => Ok(()),
             Adoption::Never => Err(self.refused("adoption is Never")),
             Adoption::Identical => self.identical(record),
         }
@@ -318,7 +399,10 @@ impl Place<'_> {
         if record.attributes.proxied != self.set.attributes.proxied {
             return Err(self.refused(&format!("its proxied is {}", record.attributes.proxied)));
         }
-        if !self.set.attributes.proxied && record.ttl != self.set.ttl {
+        if !self.set.attributes.proxied
+            && record.ttl != self.set.ttl
+            && !crate::mutant::is_on("plan: adopts another ttl")
+        {
             return Err(self.refused(&format!("its ttl is {}, not {}", record.ttl, self.set.ttl)));
         }
         Ok(())
@@ -330,7 +414,8 @@ impl Place<'_> {
             && record.attributes == self.set.attributes;
         let marker_is_current = match candidate.claim {
             Claim::Ours { holder, standing: Standing::Current } => match self.situation.registry.form {
-                Form::Comment(_) => holder.names(&value.holder),
+                // Whoever's values are not known keeps its claim on one that another wants, too.
+                Form::Comment(_) => holder.names(&value.holder) || self.awaits(holder),
                 Form::Txt(_) | Form::None => true,
             },
             // The marker lies in another record, or nowhere.
@@ -338,7 +423,11 @@ impl Place<'_> {
                 !matches!(self.situation.registry.form, Form::Comment(_))
             }
         };
-        if is_same_answer && marker_is_current && self.has_wanted_text(record, value, was_cut) {
+        if !crate::mutant::is_on("plan: writes the same")
+            && is_same_answer
+            && marker_is_current
+            && self.has_wanted_text(record, value, was_cut)
+        {
             return None;
         }
         Some(self.rewrite(candidate, value, was_cut))
@@ -388,6 +477,19 @@ impl Place<'_> {
         }
     }
 
+    /// The holder of a value that stays though this set does not ask for it. Without a marker only memory knows it;
+    /// a new marker names it, or the next plan would take the value for one of ours.
+    fn unreleased<'a>(&self, claims: &'a NameClaims<'_>) -> Option<&'a Holder> {
+        let here = claims.records.iter().filter(|(record, _)| record.rdata.rtype() == self.set.rtype);
+        here.filter_map(|(_, claim)| match claim {
+            Claim::Ours { holder: holder @ HolderRef::Full(named), .. } => {
+                (!self.releases(holder)).then_some(named)
+            }
+            Claim::Ours { .. } | Claim::Foreign { .. } | Claim::Unclaimed => None,
+        })
+        .next()
+    }
+
     fn marker_edit(&self, claims: &NameClaims<'_>) -> Option<Edit> {
         let registry = self.situation.registry;
         let Form::Txt(form) = &registry.form else { return None };
@@ -400,9 +502,13 @@ impl Place<'_> {
                 || !self.releases(named)
                 || self.is_reserved())
         {
-            // Whoever may still want some of the values keeps the marker's word for it.
+            // A holder that may still want some of the values stays named in the marker.
             return None;
         }
+        let holder = match current {
+            Some(_) => holder,
+            None => self.unreleased(claims).unwrap_or(holder),
+        };
         let record = Record {
             name: form.names.marker_of(self.name, self.set.rtype, &registry.domain),
             rdata: form.write(registry, place, holder),

@@ -1,16 +1,16 @@
 //! Which of several wishes for one zone win their sets.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
     capability::Capabilities,
-    claim::is_reserved_text,
     desired::{Adoption, Desired, DesiredSet, Values, Wanted},
+    holder::{Holder, HolderRef},
     marker::{Form, Registry, comment},
     name::Name,
     rdata::RecordType,
     reason::{Reason, Rejection},
-    resolve::{Incumbents, Intent},
+    resolve::{Incumbents, Intent, Origin},
     zone::{Grant, Sharing, Zone},
 };
 
@@ -19,8 +19,9 @@ const MAX_VALUES: usize = 100;
 
 /// Resolves the wishes that belong to one zone.
 ///
-/// Guarantees: the result does not depend on the order of `wishes`; at most one set per name and type, and
-/// no two sets at a name that exclude each other; every wish is part of a set or is rejected with a reason.
+/// Guarantees: the result does not depend on the order of `wishes`; at most one set per name and type, no two sets
+/// at a name that exclude each other, and no two namespaces at a name that do not both share it; every wish is part
+/// of a set, is waited for because its values are not known, or is rejected with a reason.
 pub fn resolve<'a>(
     zone: &Zone,
     capabilities: &Capabilities,
@@ -39,8 +40,23 @@ pub fn resolve<'a>(
     }
     let mut desired = Desired::default();
     for (name, wishes) in by_name {
+        if wishes.iter().any(|wish| wish.sharing == Sharing::Shared) {
+            desired.share(name.clone());
+        }
+        let unknown: Vec<(&Holder, RecordType)> = wishes
+            .iter()
+            .filter(|wish| wish.is_unknown())
+            .map(|wish| (&wish.intent.holder, wish.set.rtype))
+            .collect();
+        let refused_before = rejections.len();
         for set in resolver.settle(&name, wishes, &mut rejections) {
             desired.insert(name.clone(), set);
+        }
+        for (holder, rtype) in unknown {
+            let is_it = |rejection: &Rejection| rejection.holder == *holder && rejection.rtype == rtype;
+            if !rejections[refused_before..].iter().any(is_it) {
+                desired.wait_for(name.clone(), holder.clone());
+            }
         }
     }
     rejections.sort();
@@ -53,6 +69,35 @@ struct Wish<'a> {
     intent: &'a Intent,
     set: DesiredSet,
     sharing: Sharing,
+}
+
+// === impl Wish ===
+
+impl Wish<'_> {
+    /// Whether its values are not known at the moment.
+    fn is_unknown(&self) -> bool {
+        self.set.values == Values::Unknown
+    }
+
+    /// Whether it gives way to a wish that is known: of a source object without values not even the type is known.
+    fn yields_to(&self, other: &Self) -> bool {
+        let is_open = matches!(self.intent.origin, Origin::Source(_)) || self.set.rtype == other.set.rtype;
+        self.is_unknown() && !other.is_unknown() && is_open && self.may_share_with(other)
+    }
+
+    fn may_share_with(&self, other: &Self) -> bool {
+        let is_shared = self.sharing == Sharing::Shared && other.sharing == Sharing::Shared;
+        let is_shared = is_shared || crate::mutant::is_on("resolve: share forgotten");
+        self.intent.namespace == other.intent.namespace || is_shared
+    }
+}
+
+/// What was decided at one name so far.
+#[derive(Default)]
+struct Taken<'a> {
+    winners: Vec<Wish<'a>>,
+    /// Wishes without values that gave way: they hold the name all the same.
+    waiting: Vec<Wish<'a>>,
 }
 
 struct Resolver<'a> {
@@ -88,6 +133,11 @@ impl Resolver<'_> {
         })?;
         if intent.rtype == RecordType::SOA {
             let message = "SOA is written by the provider; see spec.authority of the DNSZone".into();
+            return Err(reject(Reason::InvalidValue, message));
+        }
+        let is_standard = self.capabilities.neighbours == crate::capability::Neighbours::Standard;
+        if intent.rtype == RecordType::CNAME && is_standard && *name == zone.domain {
+            let message = format!("{name} is the zone itself, which can't be a CNAME there");
             return Err(reject(Reason::InvalidValue, message));
         }
         if !self.capabilities.supports(intent.rtype) {
@@ -142,7 +192,7 @@ impl Resolver<'_> {
     /// The most a wish gets there: how far it may adopt, and whether it may share.
     fn rights(&self, name: &Name, intent: &Intent) -> Option<(Adoption, Sharing)> {
         if intent.namespace == self.zone.key.namespace {
-            return Some((Adoption::Force, self.own_sharing(name, intent.rtype)));
+            return Some((Adoption::Force, self.own_sharing(name)));
         }
         let covers = |grant: &&Grant| {
             grant.namespaces.contain(&self.zone.key.namespace, &intent.namespace, &intent.namespace_labels)
@@ -154,10 +204,10 @@ impl Resolver<'_> {
         Some((adoption, if is_shared { Sharing::Shared } else { Sharing::Exclusive }))
     }
 
-    /// The zone's own namespace shares where it lets others share.
-    fn own_sharing(&self, name: &Name, rtype: RecordType) -> Sharing {
+    /// The zone's own namespace, which needs no grant, shares the names that it lets others share.
+    fn own_sharing(&self, name: &Name) -> Sharing {
         let shares =
-            |grant: &Grant| grant.share == Sharing::Shared && grant.covers(&self.zone.domain, name, rtype);
+            |grant: &Grant| grant.share == Sharing::Shared && grant.covers_name(&self.zone.domain, name);
         if self.zone.grants.iter().any(shares) { Sharing::Shared } else { Sharing::Exclusive }
     }
 
@@ -176,10 +226,6 @@ impl Resolver<'_> {
         if rtype == RecordType::CNAME && intent.values.iter().flatten().any(is_own_target) {
             return Err(format!("{name} CNAME points to itself"));
         }
-        let is_standard = self.capabilities.neighbours == crate::capability::Neighbours::Standard;
-        if rtype == RecordType::CNAME && is_standard && *name == self.zone.domain {
-            return Err(format!("{name} is the zone itself, which can't be a CNAME there"));
-        }
         Ok(())
     }
 
@@ -190,7 +236,7 @@ impl Resolver<'_> {
         if intent.rtype != RecordType::TXT {
             return None;
         }
-        if intent.values.iter().flatten().any(is_reserved_text) {
+        if intent.values.iter().flatten().any(|rdata| self.registry.reads_as_marker(rdata)) {
             return Some(format!("the TXT value at {name} is an ownership marker (heritage=external-dns)"));
         }
         match &self.registry.form {
@@ -201,89 +247,138 @@ impl Resolver<'_> {
         }
     }
 
-    /// Decides who wins at one name.
-    fn settle(
-        &self,
-        name: &Name,
-        mut wishes: Vec<Wish<'_>>,
-        rejections: &mut Vec<Rejection>,
-    ) -> Vec<DesiredSet> {
-        wishes.sort_by_cached_key(|wish| {
-            let incumbent = self.incumbents.get(&(name.clone(), wish.set.rtype));
-            let is_incumbent = incumbent.is_some_and(|holder| holder.names(&wish.intent.holder));
-            (!is_incumbent, wish.intent.age.clone(), wish.intent.holder.clone(), wish.set.clone())
-        });
-        let mut winners: Vec<Wish<'_>> = Vec::new();
-        let place = (name, &self.zone.domain);
-        for wish in wishes {
-            let in_the_way = winners.iter_mut().find(|winner| {
-                let (one, other) = (winner.set.rtype, wish.set.rtype);
-                one == other || self.capabilities.conflict(place, one, other)
-            });
-            match in_the_way {
-                None => winners.push(wish),
-                Some(winner) => match join(winner, &wish) {
-                    Ok(()) => {}
-                    Err(why) => rejections.push(Rejection {
-                        holder: wish.intent.holder.clone(),
-                        name: Some(name.clone()),
-                        rtype: wish.set.rtype,
-                        reason: Reason::Conflict,
-                        message: format!(
-                            "{name} {} is held by {}{why}; remove it there, or grant sharing",
-                            winner.set.rtype, winner.intent.holder
-                        ),
-                    }),
-                },
-            }
+    /// Decides who wins at one name: it belongs to one namespace, unless the grants of all that want it say share.
+    fn settle(&self, name: &Name, wishes: Vec<Wish<'_>>, rejections: &mut Vec<Rejection>) -> Vec<DesiredSet> {
+        let mut taken = Taken::default();
+        for wish in self.ranked(name, wishes) {
+            rejections.extend(self.place(name, &mut taken, wish).err());
         }
-        winners.into_iter().map(|winner| winner.set).collect()
+        taken.winners.into_iter().map(|winner| winner.set).collect()
+    }
+
+    /// Who comes first: the namespace that holds the name now under any type, in it the object that holds the set,
+    /// then age. What else the first one's namespace wants comes before all others.
+    fn ranked<'a>(&self, name: &Name, mut wishes: Vec<Wish<'a>>) -> Vec<Wish<'a>> {
+        if wishes.len() < 2 || crate::mutant::is_on("resolve: as they come") {
+            return wishes;
+        }
+        let held = self.incumbents.get(name).map_or(&[][..], Vec::as_slice);
+        let is_named = |wish: &Wish<'_>| held.iter().any(|(_, holder)| holder.names(&wish.intent.holder));
+        let holding: BTreeSet<String> = held
+            .iter()
+            .filter_map(|(_, holder)| match holder {
+                HolderRef::Full(holder) => Some(holder.namespace().to_owned()),
+                HolderRef::Hash(_) | HolderRef::Nobody => None,
+            })
+            .chain(wishes.iter().filter(|wish| is_named(wish)).map(|wish| wish.intent.namespace.clone()))
+            .collect();
+        wishes.sort_by_cached_key(|wish| {
+            let holds = |rtype: Option<RecordType>| {
+                let mut sets = held.iter().filter(|(of, _)| rtype.is_none_or(|rtype| rtype == *of));
+                sets.any(|(_, holder)| holder.names(&wish.intent.holder))
+            };
+            let rank = (
+                !holding.contains(&wish.intent.namespace)
+                    && !crate::mutant::is_on("resolve: newcomers first"),
+                !holds(Some(wish.set.rtype)),
+                !holds(None),
+            );
+            (rank, wish.intent.age.clone(), wish.intent.holder.clone(), wish.set.clone())
+        });
+        if let Some(first) = wishes.first().map(|wish| wish.intent.namespace.clone()) {
+            wishes.sort_by_key(|wish| wish.intent.namespace != first);
+        }
+        wishes
+    }
+
+    /// Makes a wish a set of its own or part of one, or says why it can't be.
+    fn place<'a>(&self, name: &Name, taken: &mut Taken<'a>, wish: Wish<'a>) -> Result<(), Rejection> {
+        let Taken { winners, waiting } = taken;
+        let rtype = wish.set.rtype;
+        let reject = |reason, message| Rejection {
+            holder: wish.intent.holder.clone(),
+            name: Some(name.clone()),
+            rtype,
+            reason,
+            message,
+        };
+        let held_by = |winner: &Wish<'_>, why: &str| {
+            let held = format!("{name} {} is held by {}{why}", winner.set.rtype, winner.intent.holder);
+            reject(Reason::Conflict, format!("{held}; remove it there, or grant sharing"))
+        };
+        let mut before = winners.iter().chain(&*waiting);
+        if let Some(winner) = before.find(|winner| !winner.may_share_with(&wish)) {
+            let is_same = winner.set.rtype == rtype;
+            return Err(held_by(winner, if is_same { "" } else { ", and a name belongs to one namespace" }));
+        }
+        let place = (name, &self.zone.domain);
+        let excludes = |winner: &Wish<'_>| self.capabilities.conflict(place, winner.set.rtype, rtype);
+        let meets = |winner: &Wish<'_>| winner.set.rtype == rtype || excludes(winner);
+        // What gives way has what it had (Desired::wait_for); what the others want is written.
+        waiting.extend(winners.extract_if(.., |winner| meets(winner) && winner.yields_to(&wish)));
+        if winners.iter().any(|winner| meets(winner) && wish.yields_to(winner)) {
+            waiting.push(wish);
+            return Ok(());
+        }
+        if let Some(winner) = winners.iter().find(|winner| excludes(winner)) {
+            return Err(held_by(winner, ", and the two types exclude each other"));
+        }
+        let Some(winner) = winners.iter_mut().find(|winner| winner.set.rtype == rtype) else {
+            winners.push(wish);
+            return Ok(());
+        };
+        let count = union_size(&winner.set.values, &wish.set.values);
+        if count > MAX_VALUES {
+            let together = format!("{count} values together with those of {}", winner.intent.holder);
+            let message = format!("{name} {rtype} would have {together}; at most {MAX_VALUES} are allowed");
+            return Err(reject(Reason::InvalidValue, message));
+        }
+        join(&mut winner.set, &wish.set).map_err(|why| held_by(winner, why))
     }
 }
 
 /// Adds a wish to the set that was there first, or says why it can't be.
-fn join(winner: &mut Wish<'_>, wish: &Wish<'_>) -> Result<(), &'static str> {
-    if winner.set.rtype != wish.set.rtype {
-        return Err(", and the two types exclude each other");
-    }
-    let is_same_namespace = winner.intent.namespace == wish.intent.namespace;
-    let is_shared = winner.sharing == Sharing::Shared && wish.sharing == Sharing::Shared;
-    if !is_same_namespace && !is_shared {
-        return Err("");
-    }
-    if is_single(wish.set.rtype)
-        && winner.set.values != wish.set.values
-        && !same_rdata(&winner.set, &wish.set)
-    {
+fn join(set: &mut DesiredSet, more: &DesiredSet) -> Result<(), &'static str> {
+    if is_single(more.rtype) && set.values != more.values && !same_rdata(set, more) {
         return Err(" with another value");
     }
-    if winner.set.ttl != wish.set.ttl {
+    if set.ttl != more.ttl {
         return Err(" with another ttl");
     }
-    if winner.set.attributes != wish.set.attributes || winner.set.comment != wish.set.comment {
+    if set.attributes != more.attributes || set.comment != more.comment {
         return Err(" with other cloudflare settings");
     }
-    let holder = wish.intent.holder.clone();
-    if !winner.set.holders.contains(&holder) {
-        winner.set.holders.push(holder);
-    }
-    winner.set.adoption = winner.set.adoption.min(wish.set.adoption);
-    match (&mut winner.set.values, &wish.set.values) {
+    // The wishes of one holder follow each other.
+    let is_new = |holder: &&Holder| set.holders.last() != Some(holder);
+    let holders: Vec<Holder> = more.holders.iter().filter(is_new).cloned().collect();
+    set.holders.extend(holders);
+    set.adoption = set.adoption.min(more.adoption);
+    match (&mut set.values, &more.values) {
         (Values::Known(values), Values::Known(more)) => {
             for wanted in more {
-                match values.iter_mut().find(|value| value.rdata == wanted.rdata) {
-                    // Whoever was first in the zone must not matter here, or the marker would move.
-                    Some(value) => value.holder = value.holder.clone().min(wanted.holder.clone()),
-                    None => values.push(wanted.clone()),
+                match values.binary_search_by(|value| value.rdata.cmp(&wanted.rdata)) {
+                    // The order of arrival must not matter here, or the marker would move.
+                    Ok(at) => values[at].holder = values[at].holder.clone().min(wanted.holder.clone()),
+                    Err(at) => values.insert(at, wanted.clone()),
                 }
             }
-            values.sort();
         }
-        // As long as one holder's values are unknown, nobody can say which live values are too many.
-        (values, Values::Unknown) => *values = Values::Unknown,
-        (Values::Unknown, Values::Known(_)) => {}
+        // A known wish and an unknown one never meet here: the unknown one gives way.
+        (Values::Known(_) | Values::Unknown, Values::Unknown) | (Values::Unknown, Values::Known(_)) => {}
     }
     Ok(())
+}
+
+/// How many values two sets have together.
+fn union_size(one: &Values, other: &Values) -> usize {
+    match (one, other) {
+        (Values::Known(one), Values::Known(other)) => {
+            let is_new =
+                |wanted: &&Wanted| one.binary_search_by(|value| value.rdata.cmp(&wanted.rdata)).is_err();
+            one.len() + other.iter().filter(is_new).count()
+        }
+        (Values::Known(_) | Values::Unknown, _) => 0,
+    }
 }
 
 fn same_rdata(one: &DesiredSet, other: &DesiredSet) -> bool {

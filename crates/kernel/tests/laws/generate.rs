@@ -1,80 +1,65 @@
 //! Zones, wishes and claims, small enough that everything meets everything.
 
+use std::collections::BTreeSet;
+
 use proptest::{collection::vec, prelude::*, sample::select};
 use zonekeeper_kernel::{
-    capability::Capabilities,
-    claim::{Known, marked_comment},
+    capability::{AttributeSupport, Capabilities},
     desired::{Adoption, Desired, DesiredSet, Unmet, Values, Wanted},
-    holder::{Holder, HolderRef, OwnerId},
-    marker::{Form, Registry, comment::CommentForm, key::MarkerKeys, txt::TxtForm, txt_names::TxtNames},
+    holder::{Holder, OwnerId},
+    marker::{Registry, key::MarkerKeys},
     name::Name,
-    plan::{Evidence, Fate, Settled, Situation},
+    pattern::Pattern,
+    plan::Settled,
     rdata::{Rdata, RecordType},
-    record::{Attributes, LiveRecord, RecordId, Ttl},
-    resolve::{Intent, Origin, WantedName},
-    zone::{
-        Grant, LabelSelector, NameLimits, Namespaces, Prune, PruneMode, Rules, Selection, Sharing, ZoneKey,
-    },
+    record::{Attributes, Ttl},
+    zone::{Drift, Ignore, NameLimits, Policy, Prune, PruneMode, Rules},
 };
 
-use crate::model::Zone;
+use crate::{
+    forge::{Hand, Shape, TxtShape, domain},
+    live::{RawSet, Untyped, live_records, live_sets, untyped},
+    model::exclude,
+    truth::{Case, Given, HOLDERS, NAMES, TYPES, Whose, Wished, holder, names, namespace},
+};
 
-/// Everything a law looks at.
+/// Which keys the registry has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keys {
+    None,
+    One,
+    /// A new one, and the one before it.
+    Two,
+}
+
+/// How ownership is remembered.
 #[derive(Debug, Clone)]
-pub struct Case {
-    pub records: Vec<(Name, LiveRecord)>,
-    pub desired: Desired,
-    pub registry: Registry,
+pub struct Registered {
+    pub shape: Shape,
+    pub keys: Keys,
     pub capabilities: Capabilities,
-    pub known: Known,
-    pub rules: Rules,
-    pub evidence: Evidence,
-    settled: Settled,
+    /// Nothing but this process writes there.
+    pub is_all_ours: bool,
 }
 
-/// A wish for one zone.
-#[derive(Debug, Clone)]
-pub struct Wish {
-    pub name: Name,
-    pub intent: Intent,
-}
-
-impl Case {
-    pub fn zone(&self) -> Zone {
-        Zone::new(&self.registry, &self.capabilities, self.records.clone())
+impl Registered {
+    pub fn us(&self) -> Hand {
+        Hand { owner: "us", key: (self.keys != Keys::None).then_some(b"key") }
     }
 
-    pub fn situation<'a>(&'a self, zone: &'a Zone) -> Situation<'a> {
-        Situation {
-            desired: &self.desired,
-            live: &zone.live,
-            registry: &self.registry,
-            known: &self.known,
-            rules: &self.rules,
-            capabilities: &self.capabilities,
-            evidence: &self.evidence,
-            settled: &self.settled,
+    pub fn registry(&self) -> Registry {
+        let previous: Option<&[u8]> = (self.keys == Keys::Two).then_some(b"before");
+        Registry {
+            domain: domain(),
+            owner: OwnerId::new("us"),
+            take_over_from: vec![OwnerId::new("old")],
+            keys: MarkerKeys::new(self.us().key, previous),
+            form: self.shape.form(),
         }
     }
 }
 
-pub fn names() -> Vec<Name> {
-    [
-        "example.com",
-        "www.example.com",
-        "api.example.com",
-        "*.example.com",
-        "a.b.example.com",
-        "_acme-challenge.example.com",
-    ]
-    .map(|text| Name::parse(text).unwrap())
-    .into()
-}
-
-const TYPES: [RecordType; 6] =
-    [RecordType::A, RecordType::AAAA, RecordType::CNAME, RecordType::TXT, RecordType::MX, RecordType::NS];
-
-fn rdata(rtype: RecordType, variant: usize) -> Rdata {
+pub fn rdata(rtype: RecordType, variant: usize) -> Rdata {
     let text = match rtype {
         RecordType::A => ["192.0.2.1", "192.0.2.2", "192.0.2.3"][variant],
         RecordType::AAAA => ["2001:db8::1", "2001:db8::2", "2001:db8::3"][variant],
@@ -85,341 +70,253 @@ fn rdata(rtype: RecordType, variant: usize) -> Rdata {
     Rdata::parse(rtype, text).unwrap()
 }
 
-pub fn holders() -> Vec<Holder> {
-    ["a", "b", "c"].map(|name| Holder::new("recordset", "default", name)).into()
+pub fn some_holder() -> impl Strategy<Value = usize> {
+    0..HOLDERS.len()
 }
 
-/// Whose a generated record is.
-#[derive(Debug, Clone, Copy)]
-enum Mark {
-    Ours(usize),
-    OldOwner(usize),
-    Other,
-    Forged,
-    Nobody,
-}
-
-fn mark() -> impl Strategy<Value = Mark> {
-    prop_oneof![
-        4 => (0..3_usize).prop_map(Mark::Ours),
-        1 => (0..3_usize).prop_map(Mark::OldOwner),
-        1 => Just(Mark::Other),
-        1 => Just(Mark::Forged),
-        2 => Just(Mark::Nobody),
-    ]
-}
-
-fn registry_like(owner: &str, key: Option<&[u8]>, form: Form) -> Registry {
-    Registry {
-        domain: Name::parse("example.com").unwrap(),
-        owner: OwnerId::new(owner),
-        take_over_from: vec![OwnerId::new("old")],
-        keys: MarkerKeys::new(key, None),
-        form,
-    }
-}
-
-fn registry() -> impl Strategy<Value = (Registry, Capabilities)> {
-    let txt = |prefix: &str, signed| {
-        Form::Txt(TxtForm { names: TxtNames::new(prefix, "", "any").unwrap(), signed, encryption: None })
-    };
-    let forms = vec![
-        (Form::Comment(CommentForm { limit: 100 }), Capabilities::cloudflare(60)),
-        (Form::Comment(CommentForm { limit: 60 }), Capabilities::cloudflare(60)),
-        (txt("", false), Capabilities::cloudflare(60)),
-        (txt("x-%{record_type}.", true), Capabilities::standard()),
-        (txt("p.", false), Capabilities::standard()),
-        (Form::None, Capabilities::standard()),
-    ];
-    select(forms).prop_map(|(form, capabilities)| (registry_like("us", Some(b"key"), form), capabilities))
-}
-
-/// A live set: its records share a name, and a TXT marker claims them all.
-type LiveSet = (usize, usize, Vec<(usize, Mark)>, Mark, u32);
-
-fn live_sets() -> impl Strategy<Value = Vec<LiveSet>> {
-    vec((0..6_usize, 0..6_usize, vec((0..3_usize, mark()), 0..3), mark(), select(vec![1, 300, 600])), 0..7)
-}
-
-fn live_records(
-    sets: &[LiveSet],
-    registry: &Registry,
-    capabilities: &Capabilities,
-) -> Vec<(Name, LiveRecord)> {
-    let mut records: Vec<(Name, LiveRecord)> = Vec::new();
-    let mut seen = std::collections::BTreeSet::new();
-    for (name, rtype, values, set_mark, ttl) in sets {
-        if !seen.insert((*name, *rtype)) {
-            continue;
-        }
-        let (name, rtype) = (names()[*name].clone(), TYPES[*rtype]);
-        let fits = |records: &[(Name, LiveRecord)], rdata: &Rdata| {
-            records.iter().filter(|(other, _)| *other == name).all(|(_, other)| {
-                other.rdata != *rdata
-                    && !capabilities.conflict((&name, &registry.domain), other.rdata.rtype(), rtype)
-            })
-        };
-        if records.iter().any(|(other, record)| *other == name && record.rdata.rtype() == rtype) {
-            continue;
-        }
-        let mut any = false;
-        for (variant, mark) in values {
-            let rdata = rdata(rtype, *variant);
-            let has_cname = records.iter().any(|(other, record)| {
-                *other == name && record.rdata.rtype() == RecordType::CNAME && rtype == RecordType::CNAME
-            });
-            if !fits(&records, &rdata) || has_cname {
-                continue;
-            }
-            let comment = match registry.form {
-                Form::Comment(_) => comment(registry, &name, rtype, *mark),
-                Form::Txt(_) | Form::None => "".into(),
-            };
-            any = true;
-            records.push((name.clone(), live(rdata, *ttl, comment)));
-        }
-        // ExternalDNS may be at work in a zone with comment markers too.
-        let form = match (&registry.form, set_mark) {
-            (Form::Txt(form), _) => Some(form.clone()),
-            (Form::Comment(_), Mark::Other) => Some(TxtForm::default()),
-            (Form::Comment(_) | Form::None, _) => None,
-        };
-        if let Some(form) = form
-            && let Some(value) = txt_value(registry, &form, &name, rtype, *set_mark)
-            && (any || values.len() == 1)
-        {
-            let at = form.names.marker_of(&name, rtype, &registry.domain);
-            if !records.iter().any(|(other, record)| *other == at && record.rdata == value) {
-                records.push((at, live(value, 1, "".into())));
-            }
-        }
-    }
-    for (index, (_, record)) in records.iter_mut().enumerate() {
-        record.id = RecordId(format!("r{index}").into());
-    }
-    records
-}
-
-fn live(rdata: Rdata, ttl: u32, comment: Box<str>) -> LiveRecord {
-    LiveRecord {
-        rdata,
-        id: RecordId::default(),
-        ttl: Ttl(ttl),
-        attributes: Attributes::default(),
-        comment,
-        read_only: false,
-    }
-}
-
-fn comment(registry: &Registry, name: &Name, rtype: RecordType, mark: Mark) -> Box<str> {
-    let form = || registry.form.clone();
-    let (author, holder) = match mark {
-        Mark::Ours(holder) => (registry.clone(), holder),
-        Mark::OldOwner(holder) => (registry_like("old", Some(b"old key"), form()), holder),
-        Mark::Other => (registry_like("other", Some(b"key"), form()), 0),
-        Mark::Forged => (registry_like("us", Some(b"guess"), form()), 0),
-        Mark::Nobody => return "text".into(),
-    };
-    marked_comment(&author, (name, rtype), &holders()[holder], "text").0
-}
-
-fn txt_value(
-    registry: &Registry,
-    form: &TxtForm,
-    name: &Name,
-    rtype: RecordType,
-    mark: Mark,
-) -> Option<Rdata> {
-    let (author, holder) = match mark {
-        Mark::Ours(holder) => (registry.clone(), holder),
-        Mark::OldOwner(holder) => (registry_like("old", None, Form::None), holder),
-        Mark::Other | Mark::Forged => (registry_like("other", None, Form::None), 0),
-        Mark::Nobody => return None,
-    };
-    Some(form.write(&author, (name, rtype), &holders()[holder]))
-}
-
-fn desired(capabilities: Capabilities) -> impl Strategy<Value = Desired> {
-    let set = (
-        (0..6_usize, 0..6_usize, vec((0..3_usize, 0..3_usize), 1..4), any::<u8>()),
-        (
-            select(vec![1, 300, 600]),
+pub fn registered() -> impl Strategy<Value = Registered> {
+    let shape = prop_oneof![
+        6 => select(vec![100, 60, 500]).prop_map(|limit| Shape::Comment { limit }),
+        6 => (
+            select(vec![("", ""), ("p.", ""), ("x-%{record_type}.", ""), ("", "-s"), ("", "-%{record_type}")]),
+            select(vec!["", "any"]),
             any::<bool>(),
-            select(vec![Adoption::Never, Adoption::Identical, Adoption::Force]),
-        ),
+            prop::bool::weighted(0.3),
+        ).prop_map(|((prefix, suffix), wildcard, is_signed, is_encrypted)| {
+            Shape::Txt(TxtShape { prefix, suffix, wildcard, is_signed, is_encrypted })
+        }),
+        1 => Just(Shape::None),
+    ];
+    (shape, select(vec![Keys::One, Keys::Two, Keys::None]), any::<bool>(), any::<bool>()).prop_map(
+        |(shape, keys, is_standard, is_all_ours)| {
+            let has_comments = matches!(shape, Shape::Comment { .. });
+            let must_sign = shape.txt().is_some_and(|shape| shape.is_signed);
+            Registered {
+                keys: if must_sign && keys == Keys::None { Keys::One } else { keys },
+                capabilities: match is_standard && !has_comments {
+                    true => Capabilities::standard(),
+                    false => Capabilities::cloudflare(60),
+                },
+                is_all_ours: is_all_ours && shape == Shape::None,
+                shape,
+            }
+        },
+    )
+}
+
+/// A wanted set.
+#[derive(Debug, Clone)]
+struct RawWish {
+    place: (usize, usize),
+    values: Vec<(usize, usize)>,
+    is_unknown: bool,
+    ttl: u32,
+    is_proxied: bool,
+    adoption: Adoption,
+    comment: Option<&'static str>,
+    is_settled: bool,
+}
+
+fn raw_wishes() -> impl Strategy<Value = Vec<RawWish>> {
+    let wish = (
+        (0..NAMES.len(), 0..TYPES.len()),
+        (vec((0..3_usize, some_holder()), 1..4), prop::bool::weighted(0.1)),
+        (select(vec![1, 300, 600]), any::<bool>()),
+        select(vec![Adoption::Never, Adoption::Identical, Adoption::Force]),
         select(vec![
             None,
             Some("text"),
             Some("a longer text that may have to be cut on the way, with ünïcödé in it"),
         ]),
+        prop::bool::weighted(0.3),
     );
-    (vec(set, 0..7), any::<u16>()).prop_map(move |(sets, reserved)| {
-        let mut desired = Desired::default();
-        // Every eighth name or so.
-        for (index, name) in names().into_iter().enumerate() {
-            if (reserved >> (2 * index)) & 3 == 0 && reserved & 1 == 1 {
-                let unmet = if reserved & 2 == 0 { Unmet::Mistaken } else { Unmet::Forbidden };
-                desired.reserve(name, TYPES[usize::from(reserved >> 12) % TYPES.len()], unmet);
-            }
-        }
-        for ((name, rtype, values, kind), (ttl, proxied, adoption), comment) in sets {
-            let (name, rtype) = (names()[name].clone(), TYPES[rtype]);
-            if desired
-                .at(&name)
-                .iter()
-                .any(|other| capabilities.conflict((&name, &names()[0]), other.rtype, rtype))
-            {
-                continue;
-            }
-            if capabilities.default_ttl == Ttl(300) && ttl == 1 {
-                continue;
-            }
-            let mut wanted: Vec<Wanted> = Vec::new();
-            for (variant, holder) in values {
-                let rdata = rdata(rtype, variant);
-                let is_full = rtype == RecordType::CNAME && !wanted.is_empty();
-                if !is_full && !wanted.iter().any(|other| other.rdata == rdata) {
-                    wanted.push(Wanted { rdata, holder: holders()[holder].clone() });
-                }
-            }
-            wanted.sort();
-            let mut holders: Vec<Holder> = wanted.iter().map(|value| value.holder.clone()).collect();
-            holders.sort();
-            holders.dedup();
-            let values = if kind < 20 { Values::Unknown } else { Values::Known(wanted) };
-            let mut set = DesiredSet {
-                rtype,
-                values,
-                ttl: Ttl(ttl),
-                attributes: Attributes { proxied, ..Attributes::default() },
-                comment: comment.map(Into::into),
-                adoption,
-                holders,
-            };
-            capabilities.normalise(&mut set);
-            desired.insert(name, set);
-        }
-        desired
-    })
+    let wish =
+        wish.prop_map(|(place, (values, is_unknown), (ttl, is_proxied), adoption, comment, is_settled)| {
+            RawWish { place, values, is_unknown, ttl, is_proxied, adoption, comment, is_settled }
+        });
+    vec(wish, 0..7)
 }
 
-fn evidence() -> impl Strategy<Value = Evidence> {
+fn rules() -> impl Strategy<Value = Rules> {
+    let pattern = |index: usize| Pattern::parse(NAMES[index]).unwrap();
+    let ignore = prop_oneof![
+        2 => Just(None),
+        1 => (0..NAMES.len()).prop_map(move |at| Some(Ignore { name: Some(pattern(at)), rtype: None })),
+        1 => select(TYPES.to_vec()).prop_map(|rtype| Some(Ignore { name: None, rtype: Some(rtype) })),
+    ];
+    let mode = select(vec![PruneMode::Never, PruneMode::Owned, PruneMode::Owned, PruneMode::All]);
+    (
+        (mode, 0..4_usize, ignore),
+        select(vec![Drift::Revert, Drift::Report]),
+        prop_oneof![6 => Just(Policy::Sync), 1 => Just(Policy::UpsertOnly), 1 => Just(Policy::CreateOnly)],
+        prop_oneof![5 => Just(None), 1 => (0..NAMES.len()).prop_map(Some)],
+    )
+        .prop_map(move |((mode, max_deletes, ignore), drift, policy, excluded)| Rules {
+            policy,
+            drift,
+            prune: Prune { mode, max_deletes, ignore: ignore.into_iter().collect() },
+            names: NameLimits { include: Vec::new(), exclude: excluded.into_iter().map(pattern).collect() },
+        })
+}
+
+fn given() -> impl Strategy<Value = Given> {
+    let some = || prop::collection::btree_set(some_holder(), 0..2);
     prop_oneof![
-        2 => Just(Evidence::complete()),
-        3 => (proptest::sample::subsequence(holders(), 0..=3), any::<u64>()).prop_map(seen),
+        1 => Just(Given::Complete { orphaned: BTreeSet::new(), awaited: BTreeSet::new() }),
+        1 => (some(), some()).prop_map(|(orphaned, awaited)| Given::Complete { orphaned, awaited }),
+        3 => (any::<u64>(), some()).prop_map(|(dice, awaited)| Given::Seen { dice, awaited }),
     ]
 }
 
-/// Every holder gives up some sets, leaves others behind, and is not understood about the rest.
-fn seen((holders, dice): (Vec<Holder>, u64)) -> Evidence {
-    let mut fates = Vec::new();
-    for (one, holder) in holders.iter().enumerate() {
-        for (two, name) in names().into_iter().enumerate() {
-            for (three, rtype) in TYPES.into_iter().enumerate() {
-                let fate = match dice.rotate_right((one * 31 + two * 7 + three * 3) as u32) & 7 {
-                    0 => Fate::Retained,
-                    1 => Fate::Awaited,
-                    _most => Fate::Released,
-                };
-                fates.push((name.clone(), rtype, HolderRef::Full(holder.clone()), fate));
-            }
-        }
-    }
-    Evidence::seen(fates)
+/// A wish that can't be carried out now.
+#[derive(Debug, Clone)]
+struct RawReserved {
+    name: usize,
+    rtype: Option<usize>,
+    holder: usize,
+    is_mistaken: bool,
+}
+
+fn raw_reserved() -> impl Strategy<Value = RawReserved> {
+    let rtype = prop::option::weighted(0.8, 0..TYPES.len());
+    (0..NAMES.len(), rtype, some_holder(), any::<bool>())
+        .prop_map(|(name, rtype, holder, is_mistaken)| RawReserved { name, rtype, holder, is_mistaken })
 }
 
 pub fn case() -> impl Strategy<Value = Case> {
-    registry().prop_flat_map(|(registry, capabilities)| {
-        let prune = select(vec![PruneMode::Never, PruneMode::Owned]);
-        (live_sets(), desired(capabilities.clone()), evidence(), prune, any::<u8>()).prop_map(
-            move |(sets, desired, evidence, mode, known)| {
-                let records = live_records(&sets, &registry, &capabilities);
-                let ids =
-                    records.iter().enumerate().filter(|(index, _)| known & (1 << (index % 8)) != 0).map(
-                        |(index, (_, record))| {
-                            // Memory knows what the marker says, and more where that is gone.
-                            let is_named = |holder: &&Holder| record.comment.contains(holder.as_str());
-                            let holders = holders();
-                            let named = holders.iter().find(is_named).unwrap_or(&holders[index % 3]);
-                            (record.id.clone(), named.clone())
-                        },
-                    );
-                let known = match registry.form {
-                    Form::None => Known::Everything,
-                    Form::Comment(_) if known > 128 => Known::Ids(ids.collect()),
-                    Form::Comment(_) | Form::Txt(_) => Known::Nothing,
-                };
-                Case {
-                    records,
-                    desired,
-                    registry: registry.clone(),
-                    capabilities: capabilities.clone(),
-                    known,
-                    rules: Rules {
-                        prune: Prune { mode, max_deletes: 10, ignore: Vec::new() },
-                        ..Rules::default()
-                    },
-                    evidence,
-                    settled: Settled::default(),
-                }
-            },
-        )
-    })
+    let reserved = vec(raw_reserved(), 1..3);
+    let reserved = (prop_oneof![3 => Just(Vec::new()), 1 => reserved], any::<[bool; NAMES.len()]>());
+    (registered(), live_sets(), untyped(), raw_wishes(), rules(), given(), reserved).prop_map(
+        |(registered, sets, untyped, wishes, rules, given, reserved)| {
+            build(&registered, &sets, &untyped, wishes, rules, given, reserved)
+        },
+    )
 }
 
-pub fn zone() -> zonekeeper_kernel::zone::Zone {
-    let grant = |share, adoption| Grant {
-        namespaces: Namespaces::Selected(LabelSelector::default()),
-        names: None,
-        types: None,
-        share,
-        adoption,
-    };
-    zonekeeper_kernel::zone::Zone {
-        key: ZoneKey { namespace: "default".into(), name: "example-com".into() },
-        provider: "p".into(),
-        domain: Name::parse("example.com").unwrap(),
-        selection: Selection::Any,
-        names: NameLimits::default(),
-        grants: vec![grant(Sharing::Shared, Adoption::Identical)],
-        records_from: Vec::new(),
-        sources: None,
-        default_ttl: None,
-        default_proxied: false,
+fn build(
+    registered: &Registered,
+    sets: &[RawSet],
+    untyped: &[Untyped],
+    raw: Vec<RawWish>,
+    rules: Rules,
+    given: Given,
+    (reserved, shared): (Vec<RawReserved>, [bool; NAMES.len()]),
+) -> Case {
+    let (records, known) = live_records(registered, sets, untyped);
+    let mut desired = Desired::default();
+    for it in &reserved {
+        let unmet = if it.is_mistaken { Unmet::Mistaken } else { Unmet::Forbidden };
+        let rtype = it.rtype.map(|index| TYPES[index]);
+        desired.reserve(names()[it.name].clone(), rtype, namespace(it.holder), unmet);
+    }
+    for (name, _) in names().into_iter().zip(shared).filter(|(_, is_shared)| *is_shared) {
+        desired.share(name);
+    }
+    let (mut wishes, mut settled): (Vec<Wished>, _) = (Vec::new(), Settled::default());
+    for wish in raw {
+        let (name, rtype) = (names()[wish.place.0].clone(), TYPES[wish.place.1]);
+        let neighbours = registered.capabilities.neighbours;
+        let is_in_the_way =
+            |other: &Wished| other.name == name && exclude(neighbours, &name, other.rtype, rtype);
+        let is_excluded = rules.names.exclude.iter().any(|pattern| pattern.matches(&name));
+        if wishes.iter().any(is_in_the_way)
+            || is_excluded
+            || !may_hold(registered, &name, rtype)
+            || (registered.capabilities.default_ttl == Ttl(300) && wish.ttl == 1)
+        {
+            continue;
+        }
+        let before = wishes.iter().find(|other: &&Wished| other.name == name).map(|other| other.is_settled);
+        let (set, mut wished) = wished(registered, name.clone(), rtype, wish);
+        // The sets of a name are settled together.
+        wished.is_settled = before.unwrap_or(wished.is_settled) && !wished.is_unknown;
+        if wished.is_settled {
+            settled.insert(name.clone(), set.clone());
+        }
+        wishes.retain(|other| other.name != name || other.rtype != rtype);
+        wishes.push(wished);
+        desired.insert(name, set);
+    }
+    // Several namespaces have a name together only where it is shared, as they want it or as it was before.
+    for name in names() {
+        let here = records.iter().filter(|placed| placed.name == name);
+        let held = here.filter_map(|placed| match placed.whose {
+            Whose::Ours(held) => held.holder.map(namespace),
+            _other => None,
+        });
+        if held.collect::<BTreeSet<_>>().len() > 1 {
+            desired.share(name);
+        }
+    }
+    for one in &wishes {
+        let of = |wish: &Wished| wish.holders.iter().map(|index| namespace(*index)).collect::<BTreeSet<_>>();
+        let mut here = wishes.iter().filter(|other| other.name == one.name);
+        if of(one).len() > 1 || here.any(|other| of(other) != of(one)) {
+            desired.share(one.name.clone());
+        }
+    }
+    Case {
+        shape: registered.shape.clone(),
+        registry: registered.registry(),
+        capabilities: registered.capabilities.clone(),
+        records,
+        desired,
+        wishes,
+        reserved: reserved
+            .iter()
+            .map(|it| (names()[it.name].clone(), it.rtype.map(|index| TYPES[index]), namespace(it.holder)))
+            .collect(),
+        known,
+        rules,
+        evidence: given.evidence(&sets.iter().map(RawSet::place).collect()),
+        given,
+        settled,
     }
 }
 
-/// Wishes, and the same wishes in another order.
-pub fn intents() -> impl Strategy<Value = (Vec<Wish>, Vec<Wish>)> {
-    let wish = (
-        0..6_usize,
-        0..6_usize,
-        vec(0..3_usize, 0..3),
-        0..3_usize,
-        select(vec!["default", "team"]),
-        0..2_u32,
-    );
-    let wish = wish.prop_map(|(name, rtype, values, object, namespace, ttl)| {
-        let rtype = TYPES[rtype];
-        let intent = Intent {
-            holder: Holder::new("recordset", namespace, &format!("o{object}")),
-            origin: Origin::RecordSet,
-            age: format!("{namespace}/o{object}"),
-            namespace: namespace.into(),
-            namespace_labels: Default::default(),
-            labels: Default::default(),
-            zone_refs: None,
-            name: WantedName::Absolute(names()[name].clone()),
-            rtype,
-            values: (!values.is_empty())
-                .then(|| values.iter().map(|variant| rdata(rtype, *variant)).collect()),
-            ttl: Some(Ttl(300 + ttl)),
-            proxied: None,
-            attributes: Attributes::default(),
-            comment: None,
-            adoption: Adoption::Identical,
-        };
-        Wish { name: names()[name].clone(), intent }
-    });
-    vec(wish, 0..8).prop_flat_map(|wishes| (Just(wishes.clone()), Just(wishes).prop_shuffle()))
+/// Whether a set may be asked for, or stand, at a name: markers need their place.
+pub fn may_hold(registered: &Registered, name: &Name, rtype: RecordType) -> bool {
+    let is_apex_alias = rtype == RecordType::CNAME
+        && *name == domain()
+        && registered.capabilities.attributes == AttributeSupport::None;
+    let lies_on_a_marker = matches!(rtype, RecordType::TXT | RecordType::CNAME | RecordType::NS)
+        && name.as_str() == "a-www.example.com"
+        && !matches!(registered.shape, Shape::None);
+    !is_apex_alias && !lies_on_a_marker
+}
+
+fn wished(registered: &Registered, name: Name, rtype: RecordType, wish: RawWish) -> (DesiredSet, Wished) {
+    let mut wanted: Vec<Wanted> = Vec::new();
+    let mut indexes = Vec::new();
+    for (variant, index) in wish.values {
+        let rdata = rdata(rtype, variant);
+        let is_full = rtype == RecordType::CNAME && !wanted.is_empty();
+        if !is_full && !wanted.iter().any(|other| other.rdata == rdata) {
+            wanted.push(Wanted { rdata, holder: holder(index) });
+            indexes.push(index);
+        }
+    }
+    wanted.sort();
+    let mut holders: Vec<Holder> = indexes.iter().map(|index| holder(*index)).collect();
+    holders.sort();
+    holders.dedup();
+    let mut set = DesiredSet {
+        rtype,
+        values: if wish.is_unknown { Values::Unknown } else { Values::Known(wanted) },
+        ttl: Ttl(wish.ttl),
+        attributes: Attributes { proxied: wish.is_proxied, ..Attributes::default() },
+        comment: wish.comment.map(Into::into),
+        adoption: wish.adoption,
+        holders,
+    };
+    registered.capabilities.normalise(&mut set);
+    let wished = Wished {
+        name,
+        rtype,
+        holders: indexes,
+        adoption: wish.adoption,
+        is_unknown: wish.is_unknown,
+        is_settled: wish.is_settled && !wish.is_unknown,
+    };
+    (set, wished)
 }

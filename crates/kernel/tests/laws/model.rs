@@ -1,34 +1,57 @@
-//! A provider as simple as it can be, which refuses what real ones refuse.
+//! A provider as simple as it can be, which refuses what real ones refuse and never forgets whose a record is.
+
+use std::collections::BTreeMap;
 
 use zonekeeper_kernel::{
-    capability::Capabilities,
-    claim::{Known, NameClaims},
+    capability::{Capabilities, Neighbours},
     marker::Registry,
     name::Name,
-    plan::Edit,
+    plan::{Edit, Role},
+    rdata::RecordType,
     record::{Live, LiveRecord, Record, RecordId},
+};
+
+use crate::{
+    forge::domain,
+    truth::{Placed, Whose},
 };
 
 /// A zone that edits are carried out on.
 #[derive(Clone)]
 pub struct Zone {
     pub live: Live,
-    capabilities: Capabilities,
+    whose: BTreeMap<RecordId, Whose>,
+    neighbours: Neighbours,
     registry: Registry,
     last_id: usize,
 }
 
+/// Whether a provider refuses two types at one name.
+pub fn exclude(neighbours: Neighbours, name: &Name, one: RecordType, other: RecordType) -> bool {
+    use RecordType as T;
+    let pairs = [(one, other), (other, one)];
+    one != other
+        && pairs.iter().any(|(one, other)| match neighbours {
+            Neighbours::Standard => *one == T::CNAME,
+            Neighbours::Cloudflare => {
+                (*one == T::CNAME && matches!(*other, T::A | T::AAAA | T::NS))
+                    || (*one == T::NS && *other != T::DS && *name != domain())
+            }
+        })
+}
+
 impl Zone {
-    pub fn new(registry: &Registry, capabilities: &Capabilities, records: Vec<(Name, LiveRecord)>) -> Self {
-        let live = Live::indexed_by(registry.marker_index());
+    pub fn new(registry: &Registry, capabilities: &Capabilities, records: &[Placed]) -> Self {
         let mut zone = Self {
-            live,
-            capabilities: capabilities.clone(),
+            live: Live::indexed_by(registry.marker_index()),
+            whose: BTreeMap::new(),
+            neighbours: capabilities.neighbours,
             registry: registry.clone(),
-            last_id: records.len(),
+            last_id: 0,
         };
-        for (name, record) in records {
-            zone.live.insert(name, record);
+        for placed in records {
+            zone.whose.insert(placed.record.id.clone(), placed.whose);
+            zone.live.insert(placed.name.clone(), placed.record.clone());
         }
         zone
     }
@@ -41,14 +64,29 @@ impl Zone {
             .flat_map(|(name, records)| records.iter().map(|record| (name.clone(), record.clone())))
             .collect();
         records.reverse();
-        Self::new(&self.registry, &self.capabilities, records)
+        let mut live = Live::indexed_by(self.registry.marker_index());
+        live.extend(records);
+        Self { live, ..self.clone() }
+    }
+
+    /// Whose a record is; what was written since is ours.
+    pub fn whose(&self, record: &LiveRecord) -> Whose {
+        self.whose[&record.id]
+    }
+
+    /// What people ask for at a name, markers aside.
+    pub fn data_at(&self, name: &Name) -> impl Iterator<Item = &LiveRecord> {
+        self.live.at(name).iter().filter(|record| self.whose(record).is_data())
     }
 
     pub fn carry_out(&mut self, edit: &Edit) -> Result<(), String> {
         let name = edit.name().clone();
-        let mut id = RecordId(format!("{}", self.last_id).into());
+        let mut id = RecordId(format!("new-{}", self.last_id).into());
         self.last_id += 1;
         if let Some(before) = edit.before() {
+            if before.read_only {
+                return Err(format!("{name} {:?} is read-only", before.rdata));
+            }
             if !self.live.remove(&name, &before.rdata, &before.id) {
                 return Err(format!("{name} has no {:?}", before.rdata));
             }
@@ -59,14 +97,16 @@ impl Zone {
                 if other.rdata == after.rdata {
                     return Err(format!("{name} has {:?} already", after.rdata));
                 }
-                if self.capabilities.conflict(
-                    (&name, &self.registry.domain),
-                    other.rdata.rtype(),
-                    after.rdata.rtype(),
-                ) {
+                let (one, two) = (other.rdata.rtype(), after.rdata.rtype());
+                if exclude(self.neighbours, &name, one, two) {
                     return Err(format!("{name}: {:?} can't stand beside {:?}", after.rdata, other.rdata));
                 }
             }
+            let whose = match edit.role() {
+                Role::Data => Whose::Written,
+                Role::Marker => Whose::Marker { is_ours: true },
+            };
+            self.whose.insert(id.clone(), whose);
             self.live.insert(name, after.written(id));
         }
         Ok(())
@@ -79,9 +119,4 @@ pub fn without_ids(live: &Live) -> Vec<Record> {
         live.iter().flat_map(|(name, records)| records.iter().map(|record| record.at(name))).collect();
     records.sort();
     records
-}
-
-/// How many data records a name has, markers aside.
-pub fn data_at(registry: &Registry, live: &Live, name: &Name) -> usize {
-    NameClaims::read(registry, &Known::Nothing, live, name).records.len()
 }

@@ -1,11 +1,9 @@
 //! Finds an address in an answer: by jq, then by a regular expression, then as it is.
+//!
+//! Caveat: a filter can run for ever, take all memory or overflow the stack. Only a worker calls this with filters of
+//! people's objects; see `limits.rs`.
 
-use std::{
-    collections::BTreeSet,
-    net::IpAddr,
-    sync::{Mutex, PoisonError, mpsc},
-    time::Duration,
-};
+use std::net::IpAddr;
 
 use jaq_core::{
     Ctx, Vars, data,
@@ -14,8 +12,10 @@ use jaq_core::{
 use jaq_json::{Val, read};
 use regex::{Regex, RegexBuilder};
 
-/// A filter that runs longer than this has lost its way.
-const JQ_TIME: Duration = Duration::from_secs(2);
+/// Deeper answers are not parsed, because parsers recurse.
+const MAX_DEPTH: usize = 128;
+/// What a compiled regular expression, and what it remembers while it searches, may take.
+const REGEX_SIZE: usize = 1 << 20;
 
 /// The process's environment holds tokens, the answer may be secret, and no filter ends the program.
 const FORBIDDEN: [&str; 8] =
@@ -24,7 +24,7 @@ const FORBIDDEN: [&str; 8] =
 /// Finds the address; the answer itself never appears in an error.
 pub fn address(answer: &str, jq: Option<&str>, regex: Option<&str>) -> Result<IpAddr, String> {
     let selected = match jq {
-        Some(filter) => run_jq(answer, filter)?,
+        Some(filter) => first_result(answer, filter)?,
         None => answer.to_owned(),
     };
     let found = match regex {
@@ -40,7 +40,8 @@ pub fn address(answer: &str, jq: Option<&str>, regex: Option<&str>) -> Result<Ip
 
 fn compile(expression: &str) -> Result<Regex, String> {
     RegexBuilder::new(expression)
-        .size_limit(1 << 20)
+        .size_limit(REGEX_SIZE)
+        .dfa_size_limit(REGEX_SIZE)
         .build()
         .map_err(|_| format!("regex {expression:?} is not a regular expression"))
 }
@@ -51,24 +52,29 @@ fn first_group(regex: &Regex, text: &str) -> Option<String> {
     Some(group.as_str().to_owned())
 }
 
-/// Runs a filter on its own thread, because a filter can run for ever: one that did is not run again.
-fn run_jq(answer: &str, filter: &str) -> Result<String, String> {
-    static ENDLESS: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
-    let endless = || ENDLESS.lock().unwrap_or_else(PoisonError::into_inner);
-    let too_long = || Err("jq takes too long".to_owned());
-    if endless().contains(filter) {
-        return too_long();
+/// How deep brackets nest, those in texts left out: at least as deep as any parser goes.
+fn depth(json: &[u8]) -> usize {
+    let (mut depth, mut deepest, mut is_text, mut is_escaped) = (0_usize, 0, false, false);
+    for byte in json {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' if is_text => is_escaped = true,
+            b'"' => is_text = !is_text,
+            b'[' | b'{' if !is_text => {
+                depth += 1;
+                deepest = deepest.max(depth);
+            }
+            b']' | b'}' if !is_text => depth = depth.saturating_sub(1),
+            _ => {}
+        }
     }
-    let (sender, receiver) = mpsc::channel();
-    let (answer, text) = (answer.to_owned(), filter.to_owned());
-    std::thread::spawn(move || sender.send(first_result(&answer, &text)));
-    receiver.recv_timeout(JQ_TIME).unwrap_or_else(|_| {
-        endless().insert(filter.to_owned());
-        too_long()
-    })
+    deepest
 }
 
 fn first_result(answer: &str, filter: &str) -> Result<String, String> {
+    if depth(answer.as_bytes()) > MAX_DEPTH {
+        return Err(format!("the answer nests deeper than {MAX_DEPTH} levels"));
+    }
     let input = read::parse_single(answer.as_bytes()).map_err(|_| "jq needs a JSON answer".to_owned())?;
     let definitions = jaq_core::defs().chain(jaq_std::defs()).chain(jaq_json::defs());
     let functions = jaq_core::funs().chain(jaq_std::funs()).chain(jaq_json::funs());
@@ -105,8 +111,18 @@ mod tests {
     }
 
     #[test]
+    fn depth_counts_brackets_outside_of_texts() {
+        for (text, expected) in
+            [("", 0), ("1", 0), ("[]", 1), (r#"{"a":[{}],"b":"[[[["}"#, 3), (r#"["\"[[["]"#, 1), ("]]][", 1)]
+        {
+            assert_eq!(depth(text.as_bytes()), expected, "{text}");
+        }
+    }
+
+    #[test]
     fn what_can_not_work_says_why_and_never_shows_the_answer() {
-        let error = |answer, jq, regex| address(answer, jq, regex).unwrap_err();
+        let error =
+            |answer: &str, jq: Option<&str>, regex: Option<&str>| address(answer, jq, regex).unwrap_err();
         assert!(error("secret", None, None).contains("no IP address"));
         assert!(!error("secret", None, None).contains("secret"));
         assert!(error("{}", Some(".ip |"), None).contains("not a filter"));
@@ -117,6 +133,7 @@ mod tests {
         {
             assert!(error("{}", Some(filter), None).contains("not a filter"), "{filter}");
         }
-        assert!(error("{}", Some("def f: f; f"), None).contains("too long"));
+        assert!(error(&"[".repeat(32_000), Some("."), None).contains("deeper than 128"));
+        assert!(error("x", None, Some("((a{1000}){1000}){1000}")).contains("not a regular expression"));
     }
 }

@@ -5,11 +5,15 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use ipnet::IpNet;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 
-/// Networks that are open though they are not public.
+use super::Workers;
+
+/// What asking an AddressSource may use.
 #[derive(Debug, Clone, Default)]
 pub struct Reachable {
-    /// Given by `--allow-address-source`.
+    /// Networks that are open though they are not public, given by `--allow-address-source`.
     pub allowed: Vec<IpNet>,
+    /// Where filters run.
+    pub workers: Workers,
 }
 
 // === impl Reachable ===
@@ -41,7 +45,7 @@ impl Resolve for Reachable {
 
 /// What a person reads about a target inside.
 pub fn refusal(host: &str) -> String {
-    format!("{host} is a loopback, private or link-local address; allow it with --allow-address-source CIDR")
+    format!("{host} is not a public address; allow it with --allow-address-source CIDR")
 }
 
 /// The IPv4 address inside an IPv6 one, where that is what it stands for.
@@ -76,7 +80,8 @@ fn is_public(address: IpAddr) -> bool {
     }
 }
 
-/// IANA's special-purpose registry, as of 2026-11.
+/// IANA's special-purpose registry, as of 2026-11, and the addresses of clouds' own services that lie outside of it:
+/// 168.63.129.16 is Azure's. Those of others are link-local, shared (100.64.0.0/10) or reserved (192.0.0.0/24).
 fn is_public_v4(address: Ipv4Addr) -> bool {
     let [a, b, c, _] = address.octets();
     let is_special = matches!((a, b, c), (0 | 10 | 127 | 240..=255, _, _))
@@ -84,14 +89,16 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
         || (a == 172 && (16..32).contains(&b))
         || matches!((a, b), (169, 254) | (192, 168) | (198, 18 | 19))
         || matches!((a, b, c), (192, 0, 0) | (192, 0, 2) | (192, 88, 99) | (198, 51, 100) | (203, 0, 113));
-    !is_special && !address.is_multicast()
+    let is_of_a_cloud = address == Ipv4Addr::new(168, 63, 129, 16);
+    !is_special && !is_of_a_cloud && !address.is_multicast()
 }
 
 fn is_public_v6(address: Ipv6Addr) -> bool {
     let first = address.segments()[0];
-    // Global unicast is 2000::/3; of it, documentation and benchmarking are not public.
+    // Global unicast is 2000::/3; of it, what is assigned to protocols (2001::/23: Teredo, benchmarking, ORCHID and
+    // others) and documentation are not public.
     (0x2000..0x4000).contains(&first)
-        && !matches!(address.segments(), [0x2001, 0xdb8, ..] | [0x2001, 0x2, 0, ..] | [0x3fff, 0..=0xfff, ..])
+        && !matches!(address.segments(), [0x2001, 0..=0x1ff | 0xdb8, ..] | [0x3fff, 0..=0xfff, ..])
 }
 
 #[cfg(test)]
@@ -113,6 +120,22 @@ mod tests {
             "198.18.0.1",
             "224.0.0.1",
             "255.255.255.255",
+            "168.63.129.16",
+            "::ffff:168.63.129.16",
+            "64:ff9b::a83f:8110",
+            "2002:a83f:8110::1",
+            "100.100.100.200",
+            "192.0.0.192",
+            "fd00:ec2::254",
+            "64:ff9b:1::a00:1",
+            "2001::1",
+            "2001:0:7f00:1::",
+            "2001:10::1",
+            "2001:20::1",
+            "3fff::1",
+            "5f00::1",
+            "fec0::1",
+            "100::1",
             "::",
             "::1",
             "::ffff:127.0.0.1",
@@ -129,14 +152,22 @@ mod tests {
         ] {
             assert!(!reachable.permits(address.parse().unwrap()), "{address}");
         }
-        for address in ["1.1.1.1", "172.32.0.1", "100.128.0.1", "2606:4700::1111", "64:ff9b::101:101"] {
+        for address in [
+            "1.1.1.1",
+            "172.32.0.1",
+            "100.128.0.1",
+            "168.63.129.17",
+            "2001:200::1",
+            "2606:4700::1111",
+            "64:ff9b::101:101",
+        ] {
             assert!(reachable.permits(address.parse().unwrap()), "{address}");
         }
     }
 
     #[test]
     fn the_command_line_opens_networks() {
-        let reachable = Reachable { allowed: vec!["127.0.0.0/8".parse().unwrap()] };
+        let reachable = Reachable { allowed: vec!["127.0.0.0/8".parse().unwrap()], ..Reachable::default() };
         assert!(reachable.permits("127.0.0.1".parse().unwrap()));
         assert!(reachable.permits("::ffff:127.0.0.1".parse().unwrap()));
         assert!(!reachable.permits("10.0.0.1".parse().unwrap()));

@@ -9,22 +9,25 @@ use zonekeeper_kernel::{reason::Reason as KernelReason, zone::Labels};
 use zonekeeper_sources::Addresses;
 
 use crate::{
-    address_source::{SecretHeaders, addresses},
+    address_source::{
+        SecretHeaders, addresses,
+        pacing::{self, Paces},
+    },
     cluster::{
         Key, Message,
         conditions::Verdict,
         hub::{Alarm, Hub},
         secrets::{self, SecretState},
         status,
+        tasks::{self, Task},
         write::{Desk, is_newer},
-        zones::REWRITE,
+        zones::{self, REWRITE},
     },
     declare,
 };
 
 /// How long after a failure of all its services a source is asked again, at the latest.
 const RETRY: Duration = Duration::from_secs(60);
-const INTERVAL: Duration = Duration::from_secs(300);
 
 /// An AddressSource and what it said.
 pub struct AddressEntry {
@@ -43,14 +46,9 @@ pub struct AddressEntry {
 impl AddressEntry {
     fn new(object: Arc<AddressSource>) -> Self {
         let status = object.status.as_ref();
-        let remembered: Vec<IpAddr> = status
-            .iter()
-            .flat_map(|status| &status.addresses)
-            .filter_map(|address| address.parse().ok())
-            .collect();
         Self {
             desk: Desk::new(status, status.map_or(&[], |status| &status.conditions)),
-            good: (!remembered.is_empty()).then_some(remembered),
+            good: remembered(&object),
             failure: None,
             attempt: 0,
             object,
@@ -58,9 +56,21 @@ impl AddressEntry {
     }
 }
 
+/// The addresses in an object's status.
+fn remembered(object: &AddressSource) -> Option<Vec<IpAddr>> {
+    let said = object.status.iter().flat_map(|status| &status.addresses);
+    let addresses: Vec<IpAddr> = said.filter_map(|address| address.parse().ok()).collect();
+    (!addresses.is_empty()).then_some(addresses)
+}
+
 // === impl Hub ===
 
 impl Hub {
+    /// Whether this release asks a source; what another asks is in the object's status.
+    fn asks(&self, object: &AddressSource) -> bool {
+        object.spec.controller_name == self.controller_name
+    }
+
     /// An AddressSource was seen.
     pub fn see_address_source(&mut self, object: AddressSource) {
         let key = (object.namespace().unwrap_or_default(), object.name_any());
@@ -76,8 +86,14 @@ impl Hub {
             }
             None => false,
         };
-        self.address_sources.entry(key.clone()).or_insert_with(|| AddressEntry::new(object));
-        if is_same {
+        let asks = self.asks(&object);
+        let entry = self.address_sources.entry(key.clone()).or_insert_with(|| AddressEntry::new(object));
+        if !asks {
+            entry.good = remembered(&entry.object);
+            entry.failure = None;
+            self.agenda.cancel(&Alarm::Address(key.clone()));
+            self.reconsider_users(&key);
+        } else if is_same {
             self.report_address_source(&key);
         } else {
             self.ask_addresses(&key);
@@ -98,6 +114,9 @@ impl Hub {
             return;
         }
         let Some(object) = self.address_sources.get(key).map(|entry| entry.object.clone()) else { return };
+        if !self.asks(&object) {
+            return;
+        }
         let mut headers: Vec<Result<SecretHeaders, Verdict>> = Vec::new();
         for source in &object.spec.http {
             match self.headers_of(&key.0, source) {
@@ -121,8 +140,13 @@ impl Hub {
             // Where nothing answers, a Secret that is missing is the better explanation.
             let missing = headers.iter().find_map(|headers| headers.as_ref().err());
             let reason = missing.map_or(Reason::TargetsUnknown, |verdict| verdict.reason);
-            let found = addresses(&object.spec, &reachable, headers_of).await;
-            let found = found.map_err(|error| Verdict::new(reason, error));
+            let found =
+                tasks::caught(Task::Addresses, addresses(&source.0, &object.spec, &reachable, headers_of))
+                    .await;
+            let found = match found {
+                Some(found) => found.map_err(|error| Verdict::new(reason, error)),
+                None => Err(zones::verdict(&Task::Addresses.error())),
+            };
             // The hub ends with the program.
             let _ = hub.send(Message::Addresses { source, attempt, found });
         });
@@ -154,21 +178,30 @@ impl Hub {
         let Some(entry) = self.address_sources.get_mut(key).filter(|entry| entry.attempt == attempt) else {
             return;
         };
-        let interval = entry.object.spec.interval.to_std().unwrap_or(INTERVAL);
+        let interval = pacing::interval(&entry.object.spec);
+        let is_fixed = entry.object.spec.http.is_empty();
         let before = entry.good.clone();
+        let is_change =
+            |found: &Vec<IpAddr>| !is_fixed && before.as_ref().is_some_and(|before| before != found);
         let wait = match found {
-            Ok(found) => {
-                entry.failure = None;
-                entry.good = Some(found);
-                interval
-            }
+            Ok(found) => match is_change(&found).then(|| self.paces.take(&key.0, Instant::now())) {
+                Some(Err(wait)) => {
+                    entry.failure = Some(Verdict::new(Reason::RateLimited, Paces::message(&key.0)));
+                    wait.max(pacing::FLOOR)
+                }
+                Some(Ok(())) | None => {
+                    entry.failure = None;
+                    entry.good = Some(found);
+                    interval
+                }
+            },
             Err(verdict) => {
+                let is_ours = verdict.reason == Reason::InternalError;
                 entry.failure = Some(verdict);
-                interval.min(RETRY)
+                if is_ours { pacing::FLOOR } else { interval.min(RETRY) }
             }
         };
         let is_news = before != entry.good || before.is_none();
-        let is_fixed = entry.object.spec.http.is_empty();
         if !is_fixed || entry.failure.is_some() {
             self.agenda.at(Instant::now() + wait, Alarm::Address(key.clone()));
         }
@@ -247,7 +280,8 @@ impl Hub {
 
     /// Secrets that AddressSources name.
     pub fn secrets_of_sources(&self) -> impl Iterator<Item = Key> + '_ {
-        self.address_sources.iter().flat_map(|(key, entry)| {
+        let asked = self.address_sources.iter().filter(|(_, entry)| self.asks(&entry.object));
+        asked.flat_map(|(key, entry)| {
             let named = entry.object.spec.http.iter().filter_map(|source| source.headers_secret_ref.as_ref());
             named.map(|reference| (key.0.clone(), reference.name.clone()))
         })
@@ -273,7 +307,9 @@ impl Hub {
 
     /// Says of a source what there is to say, if that is new.
     pub fn report_address_source(&mut self, key: &Key) {
-        let Some(entry) = self.address_sources.get_mut(key) else { return };
+        let own = &self.controller_name;
+        let entry = self.address_sources.get_mut(key).filter(|it| it.object.spec.controller_name == *own);
+        let Some(entry) = entry else { return };
         let verdict = match (&entry.failure, &entry.good) {
             (None, None) => return,
             (None, Some(_)) => Verdict::new(Reason::Programmed, "the addresses are current"),
@@ -299,7 +335,10 @@ impl Hub {
                 self.see_address_source(object);
                 self.report_address_source(key);
             }
-            None => self.agenda.by(Instant::now() + REWRITE, Alarm::ReportSource(key.clone())),
+            None => {
+                let wait = entry.desk.wait(REWRITE);
+                self.agenda.by(Instant::now() + wait, Alarm::ReportSource(key.clone()));
+            }
         }
     }
 }

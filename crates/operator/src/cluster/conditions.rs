@@ -94,6 +94,26 @@ impl Verdict {
         )
     }
 
+    /// Whether a provider does not answer, or asks us to wait.
+    pub fn is_outage(&self) -> bool {
+        matches!(self.reason, Reason::ProviderUnavailable | Reason::RateLimited)
+    }
+
+    /// The same for those who want something of a zone: of an outage only what does not change while it lasts, so that
+    /// thousands of statuses are written once. The zone says the rest.
+    pub fn for_wishers(&self) -> Self {
+        let message = match self.reason {
+            Reason::ProviderUnavailable => {
+                "the zone's provider does not answer; what is there stays, and it is tried again. The DNSZone says more"
+            }
+            Reason::RateLimited => {
+                "the zone's request budget is used up for now; it goes on by itself. The DNSZone says more"
+            }
+            _other => return self.clone(),
+        };
+        Self::new(self.reason, message)
+    }
+
     /// Whether only a person can help.
     pub fn is_stalled(&self) -> bool {
         !self.is_ready() && !self.is_reconciling() && self.reason != Reason::Observed

@@ -22,11 +22,14 @@ use crate::{
         hub::{Alarm, Hub},
         providers::Active,
         secrets::{self, Data, SecretState},
+        tasks::{self, Task},
         zones::{retry_after, verdict},
     },
     declare::{Backend, Credentials, ProviderSettings, provider_settings},
 };
 
+/// A zone that waits longer for the request budget says so, and is come back to.
+const BUDGET_PATIENCE: Duration = Duration::from_secs(1);
 /// Credentials that work are tried again after this long: they may end.
 const RECHECK: Duration = Duration::from_secs(3600);
 /// Where a call was refused, they are tried again soon.
@@ -51,6 +54,10 @@ impl Credentials for ReadSecrets<'_> {
     fn secret(&self, namespace: Option<&str>, name: &str, key: &str) -> Option<Vec<u8>> {
         let namespace = namespace.unwrap_or(self.namespace).to_owned();
         self.data.get(&(namespace, name.to_owned()))?.get(key).cloned()
+    }
+
+    fn has_secret(&self, namespace: Option<&str>, name: &str) -> bool {
+        self.data.contains_key(&(namespace.unwrap_or(self.namespace).to_owned(), name.to_owned()))
     }
 
     fn fallback_token(&self) -> Option<String> {
@@ -137,14 +144,16 @@ impl Hub {
         let before = entry.active.as_ref().filter(is_same).cloned();
         let old_builtin = entry.active.as_ref().and_then(|active| active.builtin.clone());
         let (hub, spec, name) = (self.hub.clone(), object.spec.clone(), name.to_owned());
-        tokio::spawn(async move {
+        let check = async move {
             let opened = match before {
                 Some(active) => {
                     Ok((active.provider.clone(), active.cloudflare.clone(), active.builtin.clone()))
                 }
                 None => match &settings.backend {
                     Backend::Cloudflare(cloudflare) => {
-                        let cloudflare = cloudflare::Settings { fence, meter, ..cloudflare.clone() };
+                        let budget_patience = Some(BUDGET_PATIENCE);
+                        let cloudflare =
+                            cloudflare::Settings { fence, meter, budget_patience, ..cloudflare.clone() };
                         Cloudflare::new(cloudflare, &budgets).map(|cloudflare| {
                             let cloudflare = Arc::new(cloudflare);
                             (cloudflare.clone() as Arc<dyn Provider>, Some(cloudflare), None)
@@ -165,7 +174,7 @@ impl Hub {
                     }
                 },
             };
-            let result = match opened {
+            match opened {
                 Err(error) => Err(error),
                 Ok((provider, cloudflare, builtin)) => provider.check().await.map(|standing| Active {
                     settings,
@@ -177,7 +186,11 @@ impl Hub {
                     secrets,
                     since: 0,
                 }),
-            };
+            }
+        };
+        tokio::spawn(async move {
+            let result = tasks::caught(Task::Check, check).await;
+            let result = result.unwrap_or_else(|| Err(Task::Check.error()));
             // The hub ends with the program.
             let _ = hub.send(Message::Checked(Box::new(Checked { name, attempt, result })));
         });

@@ -23,7 +23,10 @@ use serde_json::json;
 use tokio::sync::{Semaphore, mpsc};
 use zonekeeper_api::Reason;
 
-use crate::cluster::conditions::Verdict;
+use crate::cluster::{
+    conditions::Verdict,
+    tasks::{self, Task},
+};
 
 const CONTROLLER: &str = "zonekeeper.dev/controller";
 /// What waits to be told; beyond that the newest are dropped, so that a flood never fills the memory.
@@ -81,10 +84,11 @@ impl Teller {
                 let (client, instance) = (client.clone(), instance.clone());
                 tokio::spawn(async move {
                     let _slot = slot;
-                    match tokio::time::timeout(PATIENCE, saying.publish(client, &instance, said)).await {
-                        Ok(Ok(())) => {}
-                        Ok(Err(error)) => tracing::debug!(%error, "an Event was not taken"),
-                        Err(_) => tracing::debug!("an Event was not taken in time"),
+                    let publish = tokio::time::timeout(PATIENCE, saying.publish(client, &instance, said));
+                    match tasks::caught(Task::Event, publish).await {
+                        Some(Ok(Ok(()))) | None => {}
+                        Some(Ok(Err(error))) => tracing::debug!(%error, "an Event was not taken"),
+                        Some(Err(_)) => tracing::debug!("an Event was not taken in time"),
                     }
                 });
             }
@@ -94,7 +98,9 @@ impl Teller {
 
     /// Tells the state of an object.
     pub fn tell(&self, object: ObjectReference, verdict: &Verdict) {
-        self.say(object, verdict.reason, &verdict.message, verdict.is_ready() || verdict.is_reconciling());
+        let is_normal =
+            verdict.is_ready() || (verdict.is_reconciling() && verdict.reason != Reason::ProviderUnavailable);
+        self.say(object, verdict.reason, &verdict.message, is_normal);
     }
 
     /// Tells something of an object.

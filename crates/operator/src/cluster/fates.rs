@@ -40,6 +40,8 @@ enum Fate<'a> {
     /// The zone's policy leaves it undone.
     Withheld,
     Pending,
+    /// A delete that is judged with what may follow it.
+    Settling,
     /// Somebody else's change, which is left as it is.
     Reported,
     Applied,
@@ -62,9 +64,10 @@ impl Fate<'_> {
                 (Reason::Observed, message.into())
             }
             Self::Pending => (Reason::Pending, "not done yet; it is tried again".into()),
+            Self::Settling => (Reason::Pending, "its records are being removed".into()),
             Self::Reported | Self::Applied => return None,
         };
-        Some(Verdict::new(reason, message))
+        Some(Verdict::new(reason, message).for_wishers())
     }
 }
 
@@ -78,12 +81,12 @@ impl<'a> Fates<'a> {
         let observed = pass.verdict.observed.iter().map(|change| (Fate::Observed, change));
         let withheld = pass.plan.withheld.iter().map(|change| (Fate::Withheld, change));
         let pending = pass.verdict.cleared.changes().iter().map(|change| (Fate::Pending, change));
+        let settling = pass.verdict.settling.iter().map(|change| (Fate::Settling, change));
         let reported = pass.plan.drift.iter().map(|change| (Fate::Reported, change));
         let applied = pass.applied.iter().map(|change| (Fate::Applied, change));
         let mut by_name: BTreeMap<_, Vec<_>> = BTreeMap::new();
-        for (fate, change) in
-            failed.chain(held).chain(observed).chain(withheld).chain(pending).chain(reported).chain(applied)
-        {
+        let unfinished = failed.chain(held).chain(observed).chain(withheld).chain(pending).chain(settling);
+        for (fate, change) in unfinished.chain(reported).chain(applied) {
             by_name.entry(&change.name).or_default().push((fate, change));
         }
         Self { hash: &pass.verdict.hash, by_name }
@@ -114,13 +117,19 @@ impl<'a> Fates<'a> {
         self.at(name).filter(|(_, change)| is_it(change)).find_map(|(fate, change)| match fate {
             Fate::Reported => Some(Drifted::Reported(drift::message(change, domain))),
             Fate::Applied => Some(Drifted::Reverted(drift::message(change, domain))),
-            Fate::Failed(_) | Fate::Held(_) | Fate::Observed | Fate::Withheld | Fate::Pending => None,
+            Fate::Failed(_)
+            | Fate::Held(_)
+            | Fate::Observed
+            | Fate::Withheld
+            | Fate::Pending
+            | Fate::Settling => None,
         })
     }
 
     /// Whether something was written for a wish.
     pub fn has_written(&self, name: &Name, intent: &Intent) -> bool {
-        self.at(name).any(|(fate, change)| matches!(fate, Fate::Applied) && concerns(change, name, intent))
+        let is_for_it = |change: &Change| change.holders.contains(&intent.holder);
+        self.at(name).any(|(fate, change)| matches!(fate, Fate::Applied) && is_for_it(change))
     }
 
     fn at(&self, name: &Name) -> impl Iterator<Item = (Fate<'a>, &'a Change)> {

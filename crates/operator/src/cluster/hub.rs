@@ -7,7 +7,7 @@ use std::{
 };
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use kube::{Client, ResourceExt};
+use kube::{Client, Resource, ResourceExt};
 use tokio::{
     sync::{
         Notify,
@@ -23,7 +23,7 @@ use zonekeeper_kernel::{
 use zonekeeper_providers::{cloudflare::budget::Budgets, fence::Fence};
 
 use crate::{
-    address_source::Reachable,
+    address_source::{Reachable, pacing::Paces},
     cluster::{
         Health, Key, Message, Metrics, Options, Written,
         addresses::AddressEntry,
@@ -34,6 +34,7 @@ use crate::{
         records::RecordEntry,
         secrets::Secrets,
         sources::Sources,
+        tasks,
         watch::{self, Kind, Object, Sight},
         write::{Desk, Writable, Writer, reference_of},
         zone_entry::{Lent, ZoneEntry},
@@ -57,6 +58,8 @@ pub enum Alarm {
     Scan(ZoneKey),
     /// A zone is to be counted.
     Count(ZoneKey),
+    /// Deletes in a zone have settled.
+    Settled(ZoneKey),
     /// A zone is to be tried again as a whole.
     Again(ZoneKey),
     /// A zone is to be looked for at its provider.
@@ -98,6 +101,8 @@ pub struct Hub {
     pub zones: BTreeMap<ZoneKey, ZoneEntry>,
     pub records: BTreeMap<Key, RecordEntry>,
     pub address_sources: BTreeMap<Key, AddressEntry>,
+    /// How often their changed answers take effect.
+    pub paces: Paces,
     pub namespaces: BTreeMap<String, NamespaceEntry>,
     pub secrets: Secrets,
     pub sources: Sources,
@@ -147,6 +152,7 @@ pub async fn run(options: Options, owner: String) {
         zones: BTreeMap::new(),
         records: BTreeMap::new(),
         address_sources: BTreeMap::new(),
+        paces: Paces::default(),
         namespaces: BTreeMap::new(),
         sources: Sources::default(),
         unreadable: BTreeMap::new(),
@@ -176,6 +182,10 @@ impl Hub {
             let due = self.agenda.next().unwrap_or_else(|| Instant::now() + IDLE);
             tokio::select! {
                 biased;
+                () = ending.notified(), if !self.is_ending => {
+                    tracing::info!("ending; what was begun is finished");
+                    self.is_ending = true;
+                }
                 message = messages.recv() => {
                     let Some(message) = message else { return };
                     self.take(message);
@@ -184,15 +194,11 @@ impl Hub {
                         self.take(message);
                     }
                 }
-                () = ending.notified(), if !self.is_ending => {
-                    tracing::info!("ending; what was begun is finished");
-                    self.is_ending = true;
-                }
-                () = sleep_until(due) => {
-                    for alarm in self.agenda.due(Instant::now()) {
-                        self.ring(alarm);
-                    }
-                }
+                () = sleep_until(due) => {}
+            }
+            // However many messages come, what is due is not put off by them.
+            for alarm in self.agenda.due(Instant::now()) {
+                self.ring(alarm);
             }
             if self.is_ending && !self.is_busy() {
                 return;
@@ -217,6 +223,7 @@ impl Hub {
             Message::Done { zone, number, worker, result, took } => {
                 self.pass_done(&zone, number, worker, *result, took)
             }
+            Message::Lost { zone, number } => self.pass_lost(&zone, number),
             Message::Asked(question) => self.answer(question),
             Message::Overview(answer) => {
                 // Whoever asked may be gone.
@@ -227,7 +234,12 @@ impl Hub {
             Message::Definition { is_staying } => self.note_definition(is_staying),
             Message::Addresses { source, attempt, found } => self.addresses_found(&source, attempt, found),
             Message::Written(written) => self.see_written(written),
-            Message::NotWritten { kind, key, error } => self.see_unwritten(kind, &key, &error),
+            Message::NotWritten { kind, key, error, is_refused } => {
+                if is_refused {
+                    self.see_refused(kind, &key, &error);
+                }
+                self.see_unwritten(kind, &key, &error);
+            }
             Message::KeyMade(key, made) => self.key_made(&key, made),
         }
     }
@@ -237,6 +249,7 @@ impl Hub {
             Alarm::Zone(zone) => drop(self.wake.insert(zone)),
             Alarm::Scan(zone) => self.scan_zone(&zone),
             Alarm::Count(zone) => self.count_zone(&zone),
+            Alarm::Settled(zone) => self.judge_settled(&zone),
             Alarm::Again(zone) => self.look_at_all(&zone),
             Alarm::Open(zone) => self.open_zone(&zone),
             Alarm::Report(zone) => {
@@ -246,10 +259,7 @@ impl Hub {
             Alarm::Provider(provider) => self.check_provider(&provider),
             Alarm::Address(source) => self.ask_addresses(&source),
             Alarm::ReportSource(source) => self.report_address_source(&source),
-            Alarm::Record(record) => {
-                self.consider_record(&record);
-                self.report_record(&record);
-            }
+            Alarm::Record(record) => self.finish_record(&record),
             Alarm::Tidy => {
                 self.tidy();
                 self.agenda.by(Instant::now() + TIDY, Alarm::Tidy);
@@ -406,14 +416,47 @@ impl Hub {
         }
     }
 
+    /// The API server refused a status for what it says: that object waits, and says so in an Event.
+    fn see_refused(&mut self, kind: Kind, key: &Key, error: &str) {
+        let zone = || ZoneKey { namespace: key.0.clone(), name: key.1.clone() };
+        let (desk, object) = match kind {
+            Kind::Provider => match self.providers.get_mut(&key.1) {
+                Some(entry) => (&mut entry.desk, entry.object.object_ref(&())),
+                None => return,
+            },
+            Kind::Zone => match self.zones.get_mut(&zone()) {
+                Some(entry) => (&mut entry.desk, entry.object.object_ref(&())),
+                None => return,
+            },
+            Kind::RecordSet => match self.records.get_mut(key) {
+                Some(entry) => (&mut entry.desk, entry.object.object_ref(&())),
+                None => return,
+            },
+            Kind::AddressSource => match self.address_sources.get_mut(key) {
+                Some(entry) => (&mut entry.desk, entry.object.object_ref(&())),
+                None => return,
+            },
+            Kind::Namespace => return,
+        };
+        if desk.refuse() {
+            tracing::warn!(?kind, namespace = key.0, name = key.1, error, "a status is refused");
+            let message = format!(
+                "the API server refuses the status of this object, which therefore does not say how it is; the records are kept up all the same: {error}"
+            );
+            self.teller.say(object, Reason::InternalError, &message, false);
+        }
+    }
+
     /// Looks at an object again after a while: a write of it failed.
     pub fn retry_record(&mut self, key: &Key) {
-        self.agenda.by(Instant::now() + RETRY, Alarm::Record(key.clone()));
+        let wait = self.records.get(key).map_or(RETRY, |entry| entry.desk.wait(RETRY));
+        self.agenda.by(Instant::now() + wait, Alarm::Record(key.clone()));
     }
 
     fn tidy(&mut self) {
         let named = self.named_secrets();
         self.secrets.keep(&named);
+        tasks::count_server_failures();
         self.metrics.set_zones(self.zones.iter());
         let told = |desk: &Desk| desk.told.as_ref().map(|verdict| verdict.reason);
         let zones = self.zones.values().filter_map(|entry| Some(("DNSZone", told(&entry.desk)?)));

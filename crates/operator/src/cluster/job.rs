@@ -5,6 +5,7 @@ use std::{
     sync::Arc,
 };
 
+use tokio::time::Instant;
 use zonekeeper_api::{Reason, WrittenRecord};
 use zonekeeper_kernel::{
     desired::{Desired, DesiredSet, Unmet, Values},
@@ -28,9 +29,10 @@ use crate::{
         fates::Fates,
         ledger::StatusLedger,
         plan_status::{self, Outstanding},
+        testimony::About,
         witness::Witness,
     },
-    zone::{Order, Pass, Waiting, ZoneWorker, resolve_wishes},
+    zone::{Deletes, Order, Pass, Waiting, ZoneWorker, resolve_wishes},
 };
 
 /// What to do with a zone.
@@ -38,7 +40,7 @@ pub struct Job {
     pub zone: Zone,
     pub wishes: Vec<(Name, Arc<Intent>)>,
     /// Sets of which some values belong to objects that can't be served now.
-    pub reserved: Vec<(Name, RecordType)>,
+    pub reserved: Vec<Reserved>,
     /// Only these names; none for all.
     pub names: Option<BTreeSet<Name>>,
     /// Who may hold something at a name, and wishes it no more.
@@ -50,6 +52,14 @@ pub struct Job {
     pub ledger: StatusLedger,
     /// Why nothing may be written, where that is so.
     pub read_only: Option<Verdict>,
+}
+
+/// A set that an object of this namespace asks for and can't have now.
+#[derive(Debug, Clone)]
+pub struct Reserved {
+    pub name: Name,
+    pub rtype: RecordType,
+    pub namespace: String,
 }
 
 /// What a pass found and did.
@@ -81,6 +91,8 @@ pub struct Survey {
     pub shows_our_id: bool,
     /// How source objects were read.
     pub sources: Option<SourcesKey>,
+    /// Whether records of source objects are left that we published, and of which nobody says what they are.
+    pub has_unread_names: bool,
     /// Why nothing was written, where that is so.
     pub read_only: Option<Verdict>,
 }
@@ -124,9 +136,16 @@ impl Job {
         worker.observe().await?;
         let wishes = self.wishes.iter().map(|(name, intent)| (name, &**intent));
         let (mut desired, rejections) = resolve_wishes(&self.zone, worker, wishes);
-        for (name, rtype) in &self.reserved {
-            desired.reserve(name.clone(), *rtype, Unmet::Mistaken);
+        for Reserved { name, rtype, namespace } in &self.reserved {
+            desired.reserve(name.clone(), Some(*rtype), namespace, Unmet::Mistaken);
         }
+        for rejection in &rejections {
+            if let Some(name) = &rejection.name {
+                let namespace = rejection.holder.namespace();
+                desired.reserve(name.clone(), Some(rejection.rtype), namespace, rejection.reason.unmet());
+            }
+        }
+        self.note_refused_values(&mut desired, &rejections);
         self.recall_settled(worker, &desired);
         let names = self.names.clone();
         let scope = names.as_ref().map_or(Scope::Zone, Scope::Names);
@@ -135,13 +154,24 @@ impl Job {
             return Ok(self.refused(worker, unproven, why));
         }
         let orphans = orphans(worker, unproven, &rejections);
-        let evidence = self.witness.evidence(&self.zone.key, &orphans, keeping(&rejections)).await;
+        let is_ours = |orphan: &Orphan| worker.is_published_by_us(&orphan.name, &orphan.rdata);
+        let abouts: Vec<About> = orphans
+            .iter()
+            .map(|orphan| About {
+                name: orphan.name.clone(),
+                rtype: orphan.rdata.rtype(),
+                holder: orphan.holder.clone(),
+                is_ours: is_ours(orphan),
+            })
+            .collect();
+        let evidence = self.witness.evidence(&self.zone.key, &abouts, keeping(&rejections)).await;
         let order = Order {
             desired: &desired,
             evidence: &evidence,
             scope,
             approval: &self.approval,
             waiting: Waiting::Never,
+            deletes: Deletes::SeenAt(Instant::now()),
             progress: &|_| {},
             ledger: &self.ledger,
         };
@@ -149,7 +179,32 @@ impl Job {
         let is_left =
             |orphan: &&Orphan| evidence.retains((&orphan.name, orphan.rdata.rtype()), &orphan.holder);
         orphans.iter().filter(is_left).for_each(|orphan| worker.disclaim(&orphan.name, &orphan.rdata));
-        Ok(self.account(worker, &desired, rejections, pass))
+        // What an owner before us has published is judged record by record.
+        let has_unread_names = orphans.iter().zip(&abouts).any(|(orphan, about)| {
+            let is_released = evidence.releases((&about.name, about.rtype), &about.holder);
+            let is_there = || worker.held_at(&about.name).iter().any(|(live, _)| live.rdata == orphan.rdata);
+            about.is_ours && about.is_of_source() && !is_released && is_there()
+        });
+        let mut account = self.account(worker, &desired, rejections, pass);
+        if let Some(survey) = &mut account.survey {
+            survey.has_unread_names = has_unread_names;
+        }
+        Ok(account)
+    }
+
+    /// What refused objects ask for: where a claim is on a whole set, these values may be theirs.
+    fn note_refused_values(&self, desired: &mut Desired, rejections: &[Rejection]) {
+        let refused: BTreeSet<_> =
+            rejections.iter().map(|it| (it.name.as_ref(), &it.holder, it.rtype)).collect();
+        if refused.is_empty() {
+            return;
+        }
+        for (name, intent) in &self.wishes {
+            if refused.contains(&(Some(name), &intent.holder, intent.rtype)) {
+                let values = intent.values.iter().flatten();
+                values.for_each(|rdata| desired.refuse_value(name.clone(), rdata.clone()));
+            }
+        }
     }
 
     /// What was programmed at an object's present generation before this process began is settled: what differs
@@ -158,11 +213,18 @@ impl Job {
         if self.settled.is_empty() {
             return;
         }
-        for (name, sets) in desired.iter() {
+        // Where somebody else goes, what is there is not what this wish was applied to.
+        let departing: BTreeSet<&Name> = self.departing.iter().map(|(name, _)| name).collect();
+        for (name, sets) in desired.iter().filter(|(name, _)| !departing.contains(name)) {
             for set in
                 sets.iter().filter(|set| set.holders.iter().all(|holder| self.settled.contains(holder)))
             {
-                worker.settled_before(name.clone(), set.clone());
+                let is_another = |(record, holder): (&LiveRecord, HolderRef)| {
+                    record.rdata.rtype() == set.rtype && !set.holders.iter().any(|one| holder.names(one))
+                };
+                if !worker.held_at(name).into_iter().any(is_another) {
+                    worker.settled_before(name.clone(), set.clone());
+                }
             }
         }
     }
@@ -186,6 +248,7 @@ impl Job {
                 drift: None,
                 shows_our_id: worker.shows_our_id(),
                 sources: self.zone.sources,
+                has_unread_names: true,
                 read_only: Some(why),
             }),
             applied: Vec::new(),
@@ -250,7 +313,7 @@ impl Job {
             let drift = fates.drift(name, intent.rtype, domain);
             let verdict = match (rejection, set) {
                 (Some(rejection), _) => Verdict::new(reason(rejection), rejection.message.clone()),
-                (None, Some(set)) if set.values == Values::Unknown => {
+                (None, _) if intent.values.is_none() => {
                     Verdict::new(Reason::TargetsUnknown, "its values are not known; the live record stays")
                 }
                 (None, _) => fates.verdict(name, intent, domain, &drift),
@@ -271,6 +334,7 @@ impl Job {
             drift: pass.plan.drift.first().map(|change| drift::message(change, domain)),
             shows_our_id: pass.plan.counts.owned > 0,
             sources: self.zone.sources.clone(),
+            has_unread_names: false,
             read_only: None,
             outstanding,
         });
@@ -336,13 +400,15 @@ fn records(
     intent: &Intent,
     set: Option<&DesiredSet>,
 ) -> Vec<WrittenRecord> {
-    let is_its_own = |record: &LiveRecord, holder: &HolderRef| match set.map(|set| &set.values) {
-        Some(Values::Known(wanted)) => {
-            intent.values.iter().flatten().any(|value| *value == record.rdata)
-                && wanted.iter().any(|value| value.rdata == record.rdata)
+    // Of a set that it has no part in, it has what is marked as its own at most.
+    let set = set.filter(|set| set.holders.contains(&intent.holder));
+    let wanted = set.map(|set| &set.values);
+    let is_its_own = |record: &LiveRecord, holder: &HolderRef| match (wanted, &intent.values) {
+        (Some(Values::Known(wanted)), Some(values)) => {
+            values.contains(&record.rdata) && wanted.iter().any(|value| value.rdata == record.rdata)
         }
         // Whatever it wants now, what it holds is not forgotten.
-        Some(Values::Unknown) | None => holder.names(&intent.holder),
+        (Some(Values::Known(_)), None) | (Some(Values::Unknown) | None, _) => holder.names(&intent.holder),
     };
     worker
         .held_at(name)

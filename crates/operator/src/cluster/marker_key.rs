@@ -13,6 +13,7 @@ use crate::cluster::{
     conditions::Verdict,
     credentials::marker_key_of,
     hub::{Alarm, Hub},
+    tasks::{self, Task},
     zone_entry::ZoneEntry,
 };
 
@@ -115,11 +116,13 @@ impl Hub {
         let api: Api<Secret> = Api::namespaced(self.client.clone(), &key.0);
         let hub = self.hub.clone();
         tokio::spawn(async move {
-            let made = match api.create(&PostParams::default(), &secret).await {
-                Ok(_) => Ok(()),
+            let create = async { api.create(&PostParams::default(), &secret).await };
+            let made = match tasks::caught(Task::Write, create).await {
+                Some(Ok(_)) => Ok(()),
                 // Somebody made it in between; it comes with its watch.
-                Err(kube::Error::Api(status)) if status.code == 409 => Ok(()),
-                Err(error) => Err(error.to_string()),
+                Some(Err(kube::Error::Api(status))) if status.code == 409 => Ok(()),
+                Some(Err(error)) => Err(error.to_string()),
+                None => Err(Task::Write.error().to_string()),
             };
             // The hub ends with the program.
             let _ = hub.send(Message::KeyMade(key, made));

@@ -6,11 +6,13 @@
 
 mod addresses;
 mod agenda;
+pub mod api;
 mod conditions;
 mod credentials;
 mod drift;
 mod events;
 mod fates;
+mod fresh;
 mod hub;
 mod job;
 mod lease;
@@ -30,6 +32,7 @@ mod serve;
 mod small_map;
 mod sources;
 mod status;
+mod tasks;
 mod testimony;
 mod watch;
 mod witness;
@@ -93,6 +96,8 @@ pub enum Message {
         result: Box<Result<job::ZonePass, ProviderError>>,
         took: Duration,
     },
+    /// A pass ended without an answer, and the worker with it.
+    Lost { zone: ZoneKey, number: u64 },
     /// A pass asks who still wants a record.
     Asked(testimony::Question),
     /// Somebody asks who wants what.
@@ -107,8 +112,8 @@ pub enum Message {
     Addresses { source: Key, attempt: u64, found: Result<Vec<IpAddr>, conditions::Verdict> },
     /// Our own write of an object came back.
     Written(Written),
-    /// Our own write of an object failed.
-    NotWritten { kind: watch::Kind, key: Key, error: String },
+    /// Our own write of an object failed; the API server may have refused it for what it says.
+    NotWritten { kind: watch::Kind, key: Key, error: String, is_refused: bool },
     /// The marker key was made, or could not be.
     KeyMade(Key, Result<(), String>),
 }

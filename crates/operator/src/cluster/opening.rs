@@ -4,8 +4,10 @@ use std::sync::Arc;
 
 use kube::ResourceExt;
 use tokio::time::Instant;
-use zonekeeper_api::{GuardStatus, Reason};
-use zonekeeper_kernel::{guard::Window, holder::Holder, record::RecordId, zone::ZoneKey};
+use zonekeeper_api::{GuardStatus, Reason, RecordSet, WrittenZone};
+use zonekeeper_kernel::{
+    guard::Window, holder::Holder, name::Name, rdata::RecordType, record::RecordId, zone::ZoneKey,
+};
 use zonekeeper_providers::{ProviderError, ZoneAccess};
 
 use crate::{
@@ -13,7 +15,9 @@ use crate::{
         Message,
         conditions::Verdict,
         hub::{Alarm, Hub},
+        records::wished_name,
         status,
+        tasks::{self, Task},
         zone_entry::{Dirty, Lent, ZoneEntry},
         zones::{retry_after, verdict},
     },
@@ -85,7 +89,8 @@ impl Hub {
         let id = Some(entry.object.spec.zone_id.clone()).filter(|id| !id.is_empty());
         let provider = active.provider.clone();
         tokio::spawn(async move {
-            let found = provider.open(&domain, id.as_deref()).await;
+            let found = tasks::caught(Task::Opening, provider.open(&domain, id.as_deref())).await;
+            let found = found.unwrap_or_else(|| Err(Task::Opening.error()));
             // The hub ends with the program.
             let _ = hub.send(Message::Opened { zone, attempt, found });
         });
@@ -133,17 +138,25 @@ impl Hub {
         entry.failures = 0;
         entry.trouble = None;
         let id = access.id().to_owned();
+        let is_another = matches!(&entry.worker, Lent::Here(worker) if worker.access().id() != id);
+        if is_another {
+            entry.survey = None;
+        }
         entry.worker = match std::mem::take(&mut entry.worker) {
-            Lent::Here(mut worker) => {
+            // A zone that was made anew under another id has nothing of what was written to the one before.
+            Lent::Here(mut worker) if worker.access().id() == id => {
                 worker.adjust(access, settings);
                 Lent::Here(worker)
             }
-            Lent::None | Lent::Away => {
+            Lent::None | Lent::Away | Lent::Here(_) => {
                 let mut worker = ZoneWorker::new(access, settings);
                 if let Some((begun, window)) = window_of(&entry.guard) {
                     worker.resume(begun, window);
                 }
-                worker.recall(known_ids(self.records.values().map(|record| &*record.object), key, &id));
+                if let Some(domain) = entry.zone.as_ref().map(|zone| &zone.domain) {
+                    let records = self.records.values().map(|record| &*record.object);
+                    worker.recall(known_ids(records, key, &id, domain));
+                }
                 Lent::Here(Box::new(worker))
             }
         };
@@ -153,6 +166,18 @@ impl Hub {
         }
         self.wake.insert(key.clone());
         self.reconsider_twins(key);
+    }
+
+    /// A pass ended without an answer, and its worker with it: the zone is taken up anew, after a pause that grows.
+    pub fn pass_lost(&mut self, key: &ZoneKey, number: u64) {
+        let Some(entry) = self.zones.get_mut(key).filter(|entry| entry.pass == number) else { return };
+        entry.begin_anew();
+        entry.lost += 1;
+        let error = Task::Pass.error();
+        // What has just failed fails again most of the time.
+        let wait = retry_after(&error, entry.lost + 3);
+        self.agenda.by(Instant::now() + wait, Alarm::Open(key.clone()));
+        self.trouble_zone(key, verdict(&error), true);
     }
 
     /// The older DNSZone for the same zone at the same provider.
@@ -208,20 +233,35 @@ impl Hub {
     }
 }
 
-/// The ids that statuses of RecordSets know in a zone.
+/// What RecordSets' statuses remember of a zone: ids, each at the name and type under which it was written.
 fn known_ids<'a>(
-    records: impl Iterator<Item = &'a zonekeeper_api::RecordSet> + 'a,
+    records: impl Iterator<Item = &'a RecordSet> + 'a,
     key: &'a ZoneKey,
     id: &'a str,
-) -> impl Iterator<Item = (RecordId, Holder)> + 'a {
+    domain: &'a Name,
+) -> impl Iterator<Item = (RecordId, (Name, RecordType), Holder)> + 'a {
     records.flat_map(move |record| {
         let holder = Holder::new("recordset", &record.namespace().unwrap_or_default(), &record.name_any());
         let zones = record.status.iter().flat_map(|status| &status.zones);
         let here = zones
             .filter(move |zone| zone.namespace == key.namespace && zone.name == key.name && zone.id == id);
-        let ids = here.flat_map(|zone| &zone.records).filter(|record| !record.id.is_empty());
-        ids.map(move |record| (RecordId(record.id.as_str().into()), holder.clone())).collect::<Vec<_>>()
+        let ids = here.filter_map(|zone| Some((written_at(record, zone, domain)?, &zone.records)));
+        let ids = ids.flat_map(|(place, records)| records.iter().map(move |record| (place.clone(), record)));
+        ids.filter(|(_, record)| !record.id.is_empty())
+            .map(|(place, record)| (RecordId(record.id.as_str().into()), place, holder.clone()))
+            .collect::<Vec<_>>()
     })
+}
+
+/// The name and type under which records were written. A status of before does not say it: what the object asks for,
+/// where it has not changed since.
+fn written_at(object: &RecordSet, zone: &WrittenZone, domain: &Name) -> Option<(Name, RecordType)> {
+    if let (Some(name), Some(rtype)) = (&zone.record_name, &zone.record_type) {
+        return Some((Name::parse(name).ok()?, rtype.parse().ok()?));
+    }
+    let is_unchanged = object.status.as_ref()?.observed_generation == object.metadata.generation;
+    let place = (wished_name(&object.spec, domain)?, object.spec.rtype.parse().ok()?);
+    is_unchanged.then_some(place)
 }
 
 /// The guard's window as a status remembers it, where it is not too long ago to say.
@@ -232,6 +272,8 @@ fn window_of(guard: &GuardStatus) -> Option<(Instant, Window)> {
         deletes: guard.deletes as usize,
         updates: guard.updates as usize,
         prunes: guard.prunes as usize,
+        // What came in it is not remembered: it counts.
+        ..Window::default()
     };
     Some((begun, window))
 }

@@ -21,10 +21,11 @@ use crate::{
         ledger::StatusLedger,
         records::{PlaceState, RecordEntry},
         status,
+        tasks::{self, Task},
         testimony::record_set_of,
         witness::Witness,
         zone_entry::{Dirty, Lent, Wisher},
-        zones::{retry_after, verdict},
+        zones::{retry_after, suspended, verdict},
     },
     zone::ZoneWorker,
 };
@@ -47,8 +48,12 @@ impl Hub {
         entry.touch(name);
         self.wake.insert(zone.clone());
         // Why it can't be had is known already.
-        if let Some(verdict) = entry.trouble.clone().filter(|verdict| verdict.reason != Reason::Pending) {
-            self.note_trouble(zone, wisher, &verdict);
+        let trouble = entry.trouble.clone().map(|trouble| match entry.is_suspended_over(&trouble) {
+            true => suspended(zone),
+            false => trouble,
+        });
+        if let Some(verdict) = trouble.filter(|verdict| verdict.reason != Reason::Pending) {
+            self.note_trouble(zone, wisher, &verdict.for_wishers());
         }
     }
 
@@ -166,7 +171,13 @@ impl Hub {
         entry.requested = entry.object.annotations().get(RECONCILE_REQUESTED_AT).cloned();
         let first = entry.survey.is_none();
         let names = match std::mem::take(&mut entry.dirty) {
-            Dirty::Names(names) if !first && !entry.has_held => Some(names),
+            Dirty::Names(mut names) if !first && !entry.has_held => {
+                // What has settled is judged in one pass.
+                if worker.settles_at().is_some_and(|at| at <= Instant::now()) {
+                    names.extend(worker.settling_names().cloned());
+                }
+                Some(names)
+            }
             Dirty::Names(_) | Dirty::Everything => None,
         };
         let is_in = |name: &Name| names.as_ref().is_none_or(|names| names.contains(name));
@@ -177,29 +188,40 @@ impl Hub {
             .flat_map(|(name, objects)| objects.values().map(|intent| (name.clone(), intent.clone())))
             .collect();
         let settled = match first {
-            true => settled_before(&wishes, &self.records, &entry.object),
+            true => settled_before(&wishes, &self.records, (key, &entry.object)),
             false => BTreeSet::new(),
         };
         let job = Job {
             zone,
             wishes,
-            reserved: entry.unmet.values().filter(|(name, _)| is_in(name)).cloned().collect(),
+            reserved: entry.reserved(is_in),
             departing: entry.departing.iter().filter(|(name, _)| is_in(name)).cloned().collect(),
             names,
             settled,
             approval: entry.approval(),
-            witness: Witness { client: self.client.clone(), hub: self.hub.clone() },
+            witness: Witness {
+                client: self.client.clone(),
+                hub: self.hub.clone(),
+                memory: self.sources.confirmed.clone(),
+            },
             ledger: StatusLedger { zone: key.clone(), pass: number, hub: self.hub.clone() },
             read_only,
         };
-        entry.serving = job.names.as_ref().map_or(0, BTreeSet::len);
+        entry.serving.clone_from(&job.names);
         let (hub, zone) = (self.hub.clone(), key.clone());
         tokio::spawn(async move {
             let begun = Instant::now();
-            let result = Box::new(job.run(&mut worker).await);
+            let pass = async move {
+                let result = Box::new(job.run(&mut worker).await);
+                (worker, result)
+            };
+            let done = tasks::caught(Task::Pass, pass).await;
             let took = begun.elapsed();
             // The hub ends with the program.
-            let _ = hub.send(Message::Done { zone, number, worker, result, took });
+            let _ = hub.send(match done {
+                Some((worker, result)) => Message::Done { zone, number, worker, result, took },
+                None => Message::Lost { zone, number },
+            });
         });
     }
 
@@ -217,6 +239,7 @@ impl Hub {
         let Some(entry) = self.zones.get_mut(key).filter(|entry| entry.pass == number) else { return };
         entry.pass = 0;
         entry.worker = Lent::Here(worker);
+        entry.lost = 0;
         let now = Instant::now();
         match result {
             Ok(pass) => {
@@ -227,7 +250,10 @@ impl Hub {
             }
             Err(error) => {
                 entry.failures += 1;
-                entry.dirty = Dirty::Everything;
+                // Who waits for the budget waits with what it asked for, and no more.
+                let is_waiting = matches!(error, ProviderError::RateLimited { .. }) && entry.is_surveyed();
+                let concerned = entry.serving.take().filter(|_| is_waiting);
+                entry.dirty.join(concerned.clone());
                 let wait = retry_after(&error, entry.failures);
                 entry.pacing.wait_until(now + wait);
                 self.agenda.by(now + wait, Alarm::Zone(key.clone()));
@@ -243,7 +269,10 @@ impl Hub {
                 }
                 if is_told {
                     let verdict = verdict(&error);
-                    self.tell_wishers(key, &verdict, None);
+                    match is_waiting && concerned.is_none() {
+                        true => self.tell_unserved(key, &verdict),
+                        false => self.tell_wishers(key, &verdict, concerned.as_ref()),
+                    }
                     if let Some(entry) = self.zones.get_mut(key) {
                         entry.hiccup = Some(verdict);
                     }
@@ -254,7 +283,12 @@ impl Hub {
             }
         }
         let Some(entry) = self.zones.get_mut(key) else { return };
-        entry.pacing.ended(now, entry.serving, !entry.dirty.is_clean());
+        match entry.settles_at() {
+            Some(at) => self.agenda.at(at, Alarm::Settled(key.clone())),
+            None => self.agenda.cancel(&Alarm::Settled(key.clone())),
+        }
+        let served = entry.serving.as_ref().map_or(0, BTreeSet::len);
+        entry.pacing.ended(now, served, !entry.dirty.is_clean());
         if self.writer.has_many_under_way() {
             entry.pacing.expect_more(now);
         }
@@ -262,6 +296,21 @@ impl Hub {
             self.wake.insert(key.clone());
         }
         self.reopen_if_stale(key);
+    }
+
+    /// Tells those who do not have what they asked for why they wait.
+    fn tell_unserved(&mut self, key: &ZoneKey, verdict: &Verdict) {
+        let Some(entry) = self.zones.get(key) else { return };
+        let is_unserved = |wisher: &&Wisher| match wisher {
+            Wisher::RecordSet(record) => self
+                .records
+                .get(record)
+                .is_some_and(|record| record.states.get(key).is_none_or(|state| !state.verdict.is_ready())),
+            Wisher::Source(_, _) => false,
+        };
+        let wishers = entry.wishes.values().flat_map(|wishers| wishers.keys());
+        let unserved: Vec<Wisher> = wishers.filter(is_unserved).cloned().collect();
+        unserved.iter().for_each(|wisher| self.note_trouble(key, wisher, verdict));
     }
 
     /// Opens a zone anew that changed, or whose provider did, while its worker was away, whatever became of that pass.
@@ -288,7 +337,9 @@ impl Hub {
         if let Some(survey) = pass.survey {
             let is_open = |hash: &String| *hash == survey.outstanding.plan.hash;
             let was_looked_at = pass.failure.is_none() && survey.read_only.is_none();
-            if was_looked_at && !entry.guard.pending_approval.as_ref().is_some_and(is_open) {
+            // What settles may be what was approved: after a restart it is not judged yet.
+            let is_judged = was_looked_at && entry.settles_at().is_none();
+            if is_judged && !entry.guard.pending_approval.as_ref().is_some_and(is_open) {
                 entry.use_up_approval();
             }
             if was_looked_at {
@@ -306,6 +357,10 @@ impl Hub {
             entry.failures += 1;
             let wait = pass.retry.unwrap_or_else(|| retry_after(error, entry.failures + 3));
             self.agenda.by(now + wait, Alarm::Again(key.clone()));
+            if matches!(error, ProviderError::ZoneNotFound { .. }) {
+                // It may be there as another one: it is looked for.
+                entry.attempt = 0;
+            }
             if matches!(error, ProviderError::Credentials { .. })
                 && let Some(provider) = entry.provider.clone()
             {
@@ -369,9 +424,10 @@ impl Hub {
     fn tell_suspended(&mut self, key: &ZoneKey) {
         let Some(entry) = self.zones.get_mut(key) else { return };
         entry.dirty = Dirty::Everything;
-        let verdict =
-            Verdict::new(Reason::Suspended, format!("DNSZone {key} is suspended: nothing is written"));
-        self.tell_wishers(key, &verdict, None);
+        if let Lent::Here(worker) = &mut entry.worker {
+            worker.settle_anew();
+        }
+        self.tell_wishers(key, &suspended(key), None);
         self.report_zone(key);
     }
 
@@ -380,6 +436,16 @@ impl Hub {
         let Some(entry) = self.zones.get_mut(key) else { return };
         entry.wants_scan = true;
         entry.dirty = Dirty::Everything;
+        self.wake.insert(key.clone());
+    }
+
+    /// No further delete came to a zone for a while: those that came are judged. A pass that is under way sets this
+    /// alarm again when it is over.
+    pub fn judge_settled(&mut self, key: &ZoneKey) {
+        let Some(entry) = self.zones.get_mut(key) else { return };
+        let Lent::Here(worker) = &entry.worker else { return };
+        let names: Vec<Name> = worker.settling_names().cloned().collect();
+        names.into_iter().for_each(|name| entry.dirty.add(name));
         self.wake.insert(key.clone());
     }
 
@@ -403,19 +469,31 @@ impl Hub {
     }
 }
 
-/// Objects whose present generation was programmed before this process began.
+/// Objects whose present wish was applied before this process began.
 fn settled_before(
     wishes: &[(Name, Arc<Intent>)],
     records: &BTreeMap<Key, RecordEntry>,
-    zone: &DNSZone,
+    (key, zone): (&ZoneKey, &DNSZone),
 ) -> BTreeSet<Holder> {
     let is_same_zone =
         zone.status.as_ref().is_some_and(|status| status.observed_generation == zone.metadata.generation);
     if !is_same_zone {
         return BTreeSet::new();
     }
-    let is_settled = |holder: &Holder| {
-        record_set_of(holder).and_then(|key| records.get(&key)).is_some_and(RecordEntry::was_programmed)
+    let is_settled = |intent: &Intent| {
+        let record = record_set_of(&intent.holder).and_then(|key| records.get(&key));
+        record.is_some_and(|record| {
+            record.has_drifted() || (record.was_programmed() && was_written(intent, record, key))
+        })
     };
-    wishes.iter().map(|(_, intent)| &intent.holder).filter(|holder| is_settled(holder)).cloned().collect()
+    let settled = wishes.iter().filter(|(_, intent)| is_settled(intent));
+    settled.map(|(_, intent)| intent.holder.clone()).collect()
+}
+
+/// Whether a status says that the values of a wish were written: those of an AddressSource may be others by now.
+fn was_written(intent: &Intent, record: &RecordEntry, zone: &ZoneKey) -> bool {
+    let Some(wanted) = &intent.values else { return false };
+    let wanted: BTreeSet<String> = wanted.iter().map(ToString::to_string).collect();
+    let written = status::records_before(&record.object, zone);
+    written.into_iter().map(|record| record.value).collect::<BTreeSet<_>>() == wanted
 }

@@ -17,7 +17,7 @@ const POD: &str = "zonekeeper.dev/pod";
 pub struct Presence {
     pub namespace: String,
     pub address: SocketAddr,
-    /// The Pod it runs in, which the API server can reach where we can't.
+    /// The Pod it runs in, to which the API server forwards a port.
     pub pod: Option<String>,
 }
 

@@ -129,6 +129,10 @@ impl Hub {
                 match (names.next(), names.next()) {
                     (Some(only), None) => only.clone(),
                     (None, _) => return Err(missing("there is no DNSProvider; create one".into())),
+                    // Another one came; a zone that has its own keeps it.
+                    (Some(_), Some(_)) if self.provider_before(zone).is_some() => {
+                        self.provider_before(zone).unwrap_or_default()
+                    }
                     (Some(_), Some(_)) => {
                         let names: Vec<&str> = self.providers.keys().map(String::as_str).collect();
                         let message = format!(
@@ -154,6 +158,13 @@ impl Hub {
             return Err(Verdict::new(Reason::RefNotPermitted, message));
         }
         Ok((name, is_ours))
+    }
+
+    /// The provider that a zone has had as the only one, where that is still there.
+    fn provider_before(&self, zone: &DNSZone) -> Option<String> {
+        let known = self.zones.get(&declare::zone_key(zone)).and_then(|entry| entry.provider.clone());
+        let told = || zone.status.as_ref().and_then(|status| status.provider.clone());
+        known.or_else(told).filter(|name| self.providers.contains_key(name))
     }
 
     fn allows_namespace(&self, provider: &DNSProvider, namespace: &str) -> bool {
@@ -228,7 +239,10 @@ impl Hub {
                 self.report_provider(name);
                 self.release_provider(name);
             }
-            None => self.agenda.by(Instant::now() + SECRET_RETRY, Alarm::Provider(name.to_owned())),
+            None => {
+                let wait = entry.desk.wait(SECRET_RETRY);
+                self.agenda.by(Instant::now() + wait, Alarm::Provider(name.to_owned()));
+            }
         }
     }
 

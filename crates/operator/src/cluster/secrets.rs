@@ -18,7 +18,10 @@ use kube::{
 use tokio::{sync::mpsc::UnboundedSender, task::JoinHandle};
 use zonekeeper_api::{rbac::SERVICE_ACCOUNT, wellknown::SECRET_READER_CLUSTER_ROLE};
 
-use crate::cluster::{Key, Message};
+use crate::cluster::{
+    Key, Message,
+    tasks::{self, Task},
+};
 
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 /// A right that was granted is seen within 5 s.
@@ -71,7 +74,9 @@ impl Secrets {
         if let Some((state, _)) = self.watched.get(key) {
             return state.clone();
         }
-        let watch = tokio::spawn(follow(self.client.clone(), key.clone(), self.hub.clone()));
+        let (client, named, hub) = (self.client.clone(), key.clone(), self.hub.clone());
+        let begin = move || follow(client.clone(), named.clone(), hub.clone());
+        let watch = tokio::spawn(tasks::kept_up(Task::Watch, begin));
         self.watched.insert(key.clone(), (SecretState::Unread, watch));
         SecretState::Unread
     }

@@ -1,4 +1,4 @@
-//! What the operator serves over HTTP: health, readiness, metrics, and who asks for what.
+//! What the operator serves to everybody over HTTP: health, readiness and metrics.
 
 use std::{
     collections::BTreeMap,
@@ -11,12 +11,7 @@ use std::{
 };
 
 use anyhow::Context;
-use axum::{
-    Json, Router,
-    http::StatusCode,
-    response::{IntoResponse, Response},
-    routing::get,
-};
+use axum::{Router, http::StatusCode, routing::get};
 use prometheus_client::{
     encoding::{EncodeLabelSet, text::encode},
     metrics::{
@@ -34,10 +29,7 @@ use zonekeeper_kernel::{
 };
 use zonekeeper_providers::meter::{Meter, Outcome};
 
-use crate::cluster::{
-    overview::{self, Ear},
-    zone_entry::ZoneEntry,
-};
+use crate::cluster::{tasks, zone_entry::ZoneEntry};
 
 /// A hub that has not moved for this long hangs.
 const HANGING: Duration = Duration::from_secs(120);
@@ -179,6 +171,8 @@ impl Default for Metrics {
         registry.register("objects", "Our objects by the reason of their Ready condition", objects.clone());
         let leader = Gauge::<i64, AtomicI64>::default();
         registry.register("leader", "Whether this replica leads", leader.clone());
+        let failures = &*tasks::FAILURES;
+        registry.register("task_failures", "Work that failed by a fault of our own", failures.clone());
         let info = prometheus_client::metrics::info::Info::new(vec![("version", env!("CARGO_PKG_VERSION"))]);
         registry.register("build", "The version that runs", info);
         Self {
@@ -309,12 +303,7 @@ fn durations() -> Histogram {
 }
 
 /// Serves until the process ends.
-pub async fn serve(
-    listen: SocketAddr,
-    health: Arc<Health>,
-    metrics: Arc<Metrics>,
-    ear: Arc<Ear>,
-) -> anyhow::Result<SocketAddr> {
+pub async fn serve(listen: SocketAddr, health: Arc<Health>, metrics: Arc<Metrics>) -> anyhow::Result<()> {
     let listener = tokio::net::TcpListener::bind(listen)
         .await
         .with_context(|| format!("listening on {listen}; change --listen"))?;
@@ -322,24 +311,15 @@ pub async fn serve(
         true => (StatusCode::OK, "ok\n"),
         false => (StatusCode::SERVICE_UNAVAILABLE, "not yet\n"),
     };
-    let served = listener.local_addr()?;
     let (healthy, ready) = (health.clone(), health);
     let router = Router::new()
         .route("/healthz", get(move || async move { answer(healthy.is_healthy()) }))
         .route("/readyz", get(move || async move { answer(ready.is_ready()) }))
-        .route("/metrics", get(move || async move { metrics.text() }))
-        .route(overview::PATH, get(move || async move { overview(&ear).await }));
+        .route("/metrics", get(move || async move { metrics.text() }));
     tokio::spawn(async move {
         if let Err(error) = axum::serve(listener, router).await {
             tracing::error!(%error, "the HTTP server ended");
         }
     });
-    Ok(served)
-}
-
-async fn overview(ear: &Ear) -> Response {
-    match ear.ask().await {
-        Some(overview) => Json(overview).into_response(),
-        None => (StatusCode::SERVICE_UNAVAILABLE, "this replica waits for its turn\n").into_response(),
-    }
+    Ok(())
 }

@@ -26,6 +26,8 @@ use crate::cluster::{
 
 /// How many visible zones a status lists.
 const MOST_ZONES: usize = 500;
+/// How many zones of a RecordSet its status lists, as its definition allows.
+const MOST_WRITTEN_ZONES: usize = 100;
 
 /// What is to be said of a RecordSet; nothing while it is not known.
 pub fn record_verdict(entry: &RecordEntry) -> Option<Verdict> {
@@ -62,15 +64,15 @@ pub fn record_status(
     let generation = object.metadata.generation;
     let mut written: Vec<WrittenZone> = Vec::new();
     for (key, state) in entry.states.iter() {
-        let id = zones.get(key).and_then(zone_id).or_else(|| {
-            let known =
-                before.zones.iter().find(|zone| zone.namespace == key.namespace && zone.name == key.name);
-            known.map(|zone| zone.id.clone())
-        });
+        let known = before.zones.iter().find(|zone| zone.namespace == key.namespace && zone.name == key.name);
+        let id = zones.get(key).and_then(zone_id).or_else(|| known.map(|zone| zone.id.clone()));
+        let (record_name, record_type) = place_of(entry, key, &state.records, known);
         written.push(WrittenZone {
             namespace: key.namespace.clone(),
             name: key.name.clone(),
             id: id.unwrap_or_default(),
+            record_name,
+            record_type,
             records: state.records.clone(),
         });
     }
@@ -85,6 +87,15 @@ pub fn record_status(
         }
     }
     written.sort();
+    let (count, mut verdict) = (written.len(), verdict.clone());
+    if count > MOST_WRITTEN_ZONES {
+        // Where something is written comes first; of the rest the markers know.
+        written.sort_by_key(|zone| zone.records.is_empty());
+        written.truncate(MOST_WRITTEN_ZONES);
+        written.sort();
+        verdict.message += &format!("; status.zones lists {MOST_WRITTEN_ZONES} of its {count} zones");
+    }
+    let verdict = &verdict;
     let drift = entry.states.values().find_map(|state| state.drift.as_ref());
     let (is_drifted, drift_reason, drift_message) = match drift {
         Some(Drifted::Reported(message)) => (true, Reason::DriftDetected, message.as_str()),
@@ -107,9 +118,26 @@ pub fn record_status(
     }
 }
 
+/// The name and type under which records were written: those of before while the records are, else what is asked for.
+fn place_of(
+    entry: &RecordEntry,
+    zone: &ZoneKey,
+    records: &[WrittenRecord],
+    known: Option<&WrittenZone>,
+) -> (Option<String>, Option<String>) {
+    if records.is_empty() {
+        return (None, None);
+    }
+    if let Some(known) = known.filter(|known| known.records == records && known.record_name.is_some()) {
+        return (known.record_name.clone(), known.record_type.clone());
+    }
+    let rtype = entry.intent.as_ref().map(|intent| intent.rtype.to_string());
+    (entry.placed.get(zone).map(|name| name.to_string()), rtype)
+}
+
 /// What is to be said of a DNSZone; nothing while it is not known.
 pub fn zone_verdict(entry: &ZoneEntry) -> Option<Verdict> {
-    if let Some(trouble) = &entry.trouble {
+    if let Some(trouble) = entry.trouble.as_ref().filter(|trouble| !entry.is_suspended_over(trouble)) {
         return Some(trouble.clone());
     }
     if entry.is_leaving() {

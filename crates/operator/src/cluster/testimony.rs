@@ -1,10 +1,13 @@
 //! What the hub knows of holders whose records nobody wishes: what each wants instead, if anything.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use kube::{ResourceExt, api::ApiResource};
 use tokio::sync::oneshot;
-use zonekeeper_api::{DeletionPolicy, Reason};
+use zonekeeper_api::{DeletionPolicy, Reason, SourceKind};
 use zonekeeper_kernel::{
     holder::{Holder, HolderRef},
     name::Name,
@@ -27,8 +30,18 @@ use crate::cluster::{
 /// A question to the hub: what do these holders want, that hold something nobody wishes?
 pub struct Question {
     pub zone: ZoneKey,
-    pub about: Vec<(Name, RecordType, HolderRef)>,
+    pub about: Vec<About>,
     pub answer: oneshot::Sender<Answer>,
+}
+
+/// A record that nobody wishes, and whom its marker names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct About {
+    pub name: Name,
+    pub rtype: RecordType,
+    pub holder: HolderRef,
+    /// Whether it was published under our own owner id.
+    pub is_ours: bool,
 }
 
 /// What the hub knows, holder by holder.
@@ -37,7 +50,9 @@ pub struct Answer {
     pub testimonies: Vec<Testimony>,
     /// The kinds of source objects that are followed, as the server serves them.
     pub followed: BTreeMap<Kind, ApiResource>,
-    /// Whether those are all that any zone reads, and were there all the time.
+    /// The kinds that a holder may be of whose marker has its hash alone: without one of them nothing is known.
+    pub possible: BTreeSet<Kind>,
+    /// Whether those that are followed were there all the time.
     pub is_complete: bool,
 }
 
@@ -67,6 +82,19 @@ pub enum Testimony {
     Awaited,
     /// It wants this, may have it no more, or is not known to us.
     Nothing,
+}
+
+// === impl About ===
+
+impl About {
+    /// Whether it may belong to a source object.
+    pub fn is_of_source(&self) -> bool {
+        match &self.holder {
+            HolderRef::Full(holder) => record_set_of(holder).is_none(),
+            HolderRef::Hash(_) => true,
+            HolderRef::Nobody => false,
+        }
+    }
 }
 
 // === impl Testimony ===
@@ -107,21 +135,34 @@ impl Testimony {
 impl Hub {
     /// Answers a pass.
     pub fn answer(&mut self, question: Question) {
-        let testimonies = question
-            .about
-            .iter()
-            .map(|(name, rtype, holder)| self.testify(&question.zone, name, *rtype, holder))
-            .collect();
+        let testimonies = question.about.iter().map(|about| self.testify(&question.zone, about)).collect();
+        let possible = self.possible_kinds(&question);
         let answer = Answer {
             testimonies,
             followed: self.sources.followed().map(|(kind, resource)| (kind, resource.clone())).collect(),
-            is_complete: self.sources.is_followed_completely() && !self.sources.has_returned_kinds(),
+            is_complete: self.sources.were_always_there(&possible),
+            possible,
         };
         // Whoever asked may be gone.
         let _ = question.answer.send(answer);
     }
 
-    fn testify(&mut self, zone: &ZoneKey, name: &Name, rtype: RecordType, holder: &HolderRef) -> Testimony {
+    /// The kinds that a hash may stand for: those that the zone reads, and all there are where others may have
+    /// been read before.
+    fn possible_kinds(&self, question: &Question) -> BTreeSet<Kind> {
+        let is_hash = |about: &&About| matches!(about.holder, HolderRef::Hash(_));
+        let is_ours = question.about.iter().filter(is_hash).all(|about| about.is_ours);
+        let entry = self.zones.get(&question.zone);
+        let settled = entry.filter(|entry| is_ours && !entry.has_names_of_another_reading());
+        match settled.and_then(|entry| entry.reading.as_ref()) {
+            Some(reading) => reading.kinds().iter().map(|kind| Kind::Source(*kind)).collect(),
+            None => SourceKind::all().iter().map(|kind| Kind::Source(*kind)).collect(),
+        }
+    }
+
+    fn testify(&mut self, zone: &ZoneKey, about: &About) -> Testimony {
+        let About { name, rtype, holder, is_ours } = about;
+        let rtype = *rtype;
         let subject = match holder {
             HolderRef::Full(holder) => subject_of(holder),
             HolderRef::Hash(hash) => match self.find_by_hash(hash) {
@@ -132,19 +173,27 @@ impl Hub {
         };
         match subject {
             Some(Subject::RecordSet(key)) => self.testify_record_set(zone, name, rtype, key),
-            Some(Subject::Source(reference)) => self.testify_source(zone, name, rtype, reference),
+            Some(Subject::Source(reference)) => match self.testify_source(zone, name, rtype, reference) {
+                // It was not published by us: nobody knows what its object said of it then.
+                Testimony::SourceWantsOther { .. } if !is_ours => Testimony::Nothing,
+                testimony => testimony,
+            },
             None => Testimony::Nothing,
         }
     }
 
     fn find_by_hash(&self, hash: &str) -> Option<Subject> {
-        let is_it = |key: &&Key| *Holder::new("recordset", &key.0, &key.1).hash() == *hash;
+        let named = HolderRef::Hash(hash.into());
+        let is_it = |key: &&Key| named.names(&Holder::new("recordset", &key.0, &key.1));
         let record_set = self.records.keys().find(is_it).map(|key| Subject::RecordSet(key.clone()));
         record_set.or_else(|| {
             let mut sources = self.sources.seen();
-            let found =
-                sources.find(|object| *object.holder().hash() == *hash).map(|object| object.reference());
-            found.or_else(|| self.sources.departed.get(hash).cloned()).map(Subject::Source)
+            let found = sources.find(|object| named.names(&object.holder())).map(|object| object.reference());
+            let departed = || {
+                let (_, reference) = self.sources.departed.range(hash.to_owned()..).next()?;
+                named.names(&reference.holder()).then(|| reference.clone())
+            };
+            found.or_else(departed).map(Subject::Source)
         })
     }
 

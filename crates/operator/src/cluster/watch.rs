@@ -16,7 +16,11 @@ use serde::de::DeserializeOwned;
 use tokio::sync::mpsc::UnboundedSender;
 use zonekeeper_api::{AddressSource, DNSProvider, DNSZone, RecordSet};
 
-use crate::cluster::{Key, Message};
+use crate::cluster::{
+    Key, Message,
+    conditions::Verdict,
+    tasks::{self, Task},
+};
 
 /// The kinds that are watched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -57,6 +61,16 @@ impl Kind {
     /// Every kind.
     pub const ALL: [Self; 5] =
         [Self::Provider, Self::Zone, Self::RecordSet, Self::AddressSource, Self::Namespace];
+
+    /// Whether an Event says that an object of this kind is in another state. An outage, and its end, is told once
+    /// by its zone and not by every record set in it.
+    pub fn tells(self, before: Option<&Verdict>, now: &Verdict) -> bool {
+        let Some(before) = before else { return !(self == Self::RecordSet && now.is_outage()) };
+        if self == Self::RecordSet && (now.is_outage() || (before.is_outage() && now.is_ready())) {
+            return false;
+        }
+        before.reason != now.reason || !(now.is_ready() || now.is_outage())
+    }
 }
 
 /// Starts all watches; what they see arrives at the hub.
@@ -68,9 +82,8 @@ pub fn start(client: &Client, hub: &UnboundedSender<Message>) {
         Object::AddressSource(Box::new(object))
     });
     let namespaces: Api<PartialObjectMeta<Namespace>> = Api::all(client.clone());
-    let stream = watcher(namespaces, watcher::Config::default());
     let read = |object: PartialObjectMeta<Namespace>| Sight::Applied(Object::Namespace(Box::new(object)));
-    tokio::spawn(forward(stream, hub.clone(), Kind::Namespace, read));
+    keep_forwarding(namespaces, hub.clone(), Kind::Namespace, read);
 }
 
 fn follow<K>(client: &Client, hub: &UnboundedSender<Message>, kind: Kind, wrap: fn(K) -> Object)
@@ -78,12 +91,26 @@ where
     K: Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug + Send + 'static,
 {
     let api: Api<DeserializeGuard<K>> = Api::all(client.clone());
-    let stream = watcher(api, watcher::Config::default());
     let read = move |object: DeserializeGuard<K>| match object.0 {
         Ok(object) => Sight::Applied(wrap(object)),
         Err(invalid) => Sight::Unreadable(kind, Box::new(invalid.metadata), invalid.error),
     };
-    tokio::spawn(forward(stream, hub.clone(), kind, read));
+    keep_forwarding(api, hub.clone(), kind, read);
+}
+
+/// Watches for as long as the program runs; a watch that is begun anew lists again, so that nothing is missed.
+fn keep_forwarding<K>(
+    api: Api<K>,
+    hub: UnboundedSender<Message>,
+    kind: Kind,
+    read: impl Fn(K) -> Sight + Clone + Send + 'static,
+) where
+    K: Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug + Send + 'static,
+{
+    tokio::spawn(tasks::kept_up(Task::Watch, move || {
+        let stream = watcher(api.clone(), watcher::Config::default());
+        forward(stream, hub.clone(), kind, read.clone())
+    }));
 }
 
 async fn forward<K: Resource>(

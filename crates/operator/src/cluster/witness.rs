@@ -1,45 +1,42 @@
 //! Evidence that a record is wanted no more (law 5): what the hub knows, confirmed by a fresh read.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use futures::{StreamExt, stream};
-use kube::{
-    Api, Client, CustomResourceExt, Resource, ResourceExt,
-    api::{ApiResource, DynamicObject, ListParams},
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
 };
+
+use kube::{Client, CustomResourceExt, Resource, ResourceExt, api::DynamicObject};
 use tokio::sync::{mpsc::UnboundedSender, oneshot};
-use zonekeeper_api::{RecordSet, SourceKind};
+use zonekeeper_api::RecordSet;
 use zonekeeper_kernel::{
-    holder::{Holder, HolderRef},
-    plan::{Evidence, Fate, Orphan},
+    holder::{Holder, HolderHashes, HolderRef},
+    plan::{Evidence, Fate},
     zone::ZoneKey,
 };
 use zonekeeper_sources::object::{Keep, Kind, Object, ObjectRef};
 
 use crate::cluster::{
     Message,
-    sources::kinds::{find, is_defined, is_staying},
-    testimony::{Answer, Question, Subject, Testimony},
+    fresh::{Found, Memory, Much, Reads, resource_of},
+    sources::kinds::{is_defined, is_staying},
+    testimony::{About, Answer, Question, Subject, Testimony},
 };
-
-/// More holders of a kind than this are confirmed by one list.
-const MOST_READS: usize = 50;
-const AT_ONCE: usize = 16;
 
 /// Confirms what the hub knows of holders.
 #[derive(Clone)]
 pub struct Witness {
     pub client: Client,
     pub hub: UnboundedSender<Message>,
+    pub memory: Arc<Memory>,
 }
 
 /// What fresh reads showed.
 #[derive(Default)]
 struct Fresh {
     /// Objects that were read, or are known not to be there; what could not be read is missing.
-    objects: BTreeMap<Subject, Option<DynamicObject>>,
+    objects: BTreeMap<Subject, Found>,
     /// The hashes of all holders there are, where all could be listed.
-    hashes: Option<BTreeSet<String>>,
+    hashes: Option<HolderHashes>,
 }
 
 // === impl Witness ===
@@ -49,7 +46,7 @@ impl Witness {
     pub async fn evidence(
         &self,
         zone: &ZoneKey,
-        orphans: &[Orphan],
+        orphans: &[About],
         keeping: impl Iterator<Item = HolderRef>,
     ) -> Evidence {
         let keeping: Vec<HolderRef> = keeping.collect();
@@ -58,46 +55,55 @@ impl Witness {
         let fresh = self.read(&answer).await;
         let fates = orphans.iter().zip(&answer.testimonies).filter_map(|(orphan, testimony)| {
             let fate = fate(testimony, &fresh)?;
-            Some((orphan.name.clone(), orphan.rdata.rtype(), orphan.holder.clone(), fate))
+            Some((orphan.name.clone(), orphan.rtype, orphan.holder.clone(), fate))
         });
         Evidence::seen(fates).awaiting(keeping)
     }
 
-    async fn ask(&self, zone: &ZoneKey, orphans: &[Orphan]) -> Option<Answer> {
-        let about = orphans
-            .iter()
-            .map(|orphan| (orphan.name.clone(), orphan.rdata.rtype(), orphan.holder.clone()))
-            .collect();
+    async fn ask(&self, zone: &ZoneKey, orphans: &[About]) -> Option<Answer> {
+        let about = orphans.to_vec();
         let (answer, answered) = oneshot::channel();
         self.hub.send(Message::Asked(Question { zone: zone.clone(), about, answer })).ok()?;
         answered.await.ok()
     }
 
-    /// Reads afresh what the testimonies are about.
+    /// Reads afresh what the testimonies are about, as far as that was not done a moment ago.
     async fn read(&self, answer: &Answer) -> Fresh {
-        let mut by_kind: BTreeMap<Option<Kind>, BTreeSet<Subject>> = BTreeMap::new();
-        for subject in answer.testimonies.iter().filter_map(Testimony::object) {
-            by_kind.entry(subject.kind()).or_default().insert(subject.clone());
+        let reads = Reads { client: &self.client, memory: &self.memory };
+        let mut fresh = Fresh::default();
+        let mut by_kind: BTreeMap<Option<Kind>, BTreeMap<Subject, Much>> = BTreeMap::new();
+        for testimony in &answer.testimonies {
+            let Some(subject) = testimony.object() else { continue };
+            if let Some(found) = self.memory.recall(subject) {
+                fresh.objects.entry(subject.clone()).or_insert(found);
+                if is_confirmed(testimony, &fresh) {
+                    continue;
+                }
+            }
+            let much = match testimony {
+                Testimony::SourceWantsOther { .. } => Much::Whole,
+                _others => Much::Metadata,
+            };
+            let asked = by_kind.entry(subject.kind()).or_default().entry(subject.clone()).or_insert(much);
+            *asked = (*asked).max(much);
         }
         let leaving: BTreeSet<&Subject> = answer.testimonies.iter().filter_map(Testimony::leaving).collect();
-        let mut fresh = Fresh::default();
         for (kind, subjects) in by_kind {
+            subjects.keys().for_each(|subject| drop(fresh.objects.remove(subject)));
             let Some(resource) = resource_of(kind, answer) else { continue };
-            let mut read = match subjects.len() > MOST_READS {
-                true => self.list_objects(kind, &resource, subjects).await,
-                false => self.read_each(&resource, subjects).await,
-            };
+            let mut read = reads.objects(kind, &resource, subjects).await;
             let is_leaving = |subject: &Subject| leaving.contains(subject);
             let is_in_doubt = read.iter().any(|(subject, found)| found.is_none() || is_leaving(subject));
             if is_in_doubt && !self.is_staying(kind).await {
                 read.retain(|(subject, found)| found.is_some() && !is_leaving(subject));
             }
+            self.memory.note(&read);
             fresh.objects.extend(read);
         }
         let has_hashes =
             answer.testimonies.iter().any(|testimony| matches!(testimony, Testimony::AbsentHash { .. }));
         if has_hashes && answer.is_complete {
-            fresh.hashes = self.all_hashes(answer).await;
+            fresh.hashes = reads.hashes(answer).await;
         }
         fresh
     }
@@ -118,94 +124,12 @@ impl Witness {
             false
         })
     }
-
-    async fn read_each(
-        &self,
-        resource: &ApiResource,
-        subjects: BTreeSet<Subject>,
-    ) -> Vec<(Subject, Option<DynamicObject>)> {
-        let read = stream::iter(subjects)
-            .map(|subject| async move {
-                let (namespace, name) = subject.key();
-                let api: Api<DynamicObject> = match namespace {
-                    "" => Api::all_with(self.client.clone(), resource),
-                    namespace => Api::namespaced_with(self.client.clone(), namespace, resource),
-                };
-                let found = match api.get(name).await {
-                    Ok(found) => Some(found),
-                    Err(kube::Error::Api(status)) if is_object_missing(&status, name) => None,
-                    Err(error) => {
-                        tracing::warn!(%error, "a holder can't be confirmed; its records stay for now");
-                        return None;
-                    }
-                };
-                Some((subject, found))
-            })
-            .buffer_unordered(AT_ONCE);
-        read.filter_map(|read| async move { read }).collect().await
-    }
-
-    async fn list_objects(
-        &self,
-        kind: Option<Kind>,
-        resource: &ApiResource,
-        subjects: BTreeSet<Subject>,
-    ) -> Vec<(Subject, Option<DynamicObject>)> {
-        let all: Api<DynamicObject> = Api::all_with(self.client.clone(), resource);
-        // Without a resource version a list is as fresh as a read.
-        let listed = match all.list(&ListParams::default()).await {
-            Ok(listed) => listed,
-            Err(error) => {
-                tracing::warn!(%error, "holders can't be confirmed; their records stay for now");
-                return Vec::new();
-            }
-        };
-        let mut found: BTreeMap<Subject, DynamicObject> =
-            listed.items.into_iter().map(|object| (subject(kind, &object), object)).collect();
-        let (there, absent): (BTreeSet<Subject>, BTreeSet<Subject>) =
-            subjects.into_iter().partition(|subject| found.contains_key(subject));
-        // A list that is empty, or too short, by mistake is no evidence.
-        let mut read = self.read_each(resource, absent).await;
-        read.extend(there.into_iter().map(|subject| {
-            let object = found.remove(&subject);
-            (subject, object)
-        }));
-        read
-    }
-
-    /// The hashes of all objects that could be holders, whether or not a zone reads their kind now.
-    async fn all_hashes(&self, answer: &Answer) -> Option<BTreeSet<String>> {
-        let mut resources = vec![(None, resource_of(None, answer)?)];
-        for kind in SourceKind::all().iter().map(|kind| Kind::Source(*kind)) {
-            let followed = answer.followed.get(&kind).cloned();
-            let found = match followed {
-                Some(resource) => Some(resource),
-                None => find(&self.client, kind).await.ok()?,
-            };
-            resources.extend(found.map(|resource| (Some(kind), resource)));
-        }
-        let mut hashes = BTreeSet::new();
-        for (kind, resource) in resources {
-            let all: Api<DynamicObject> = Api::all_with(self.client.clone(), &resource);
-            let listed = all.list_metadata(&ListParams::default()).await.ok()?;
-            // An empty list may be a mistake, and here nothing else would tell.
-            let is_followed = kind.is_some_and(|kind| answer.followed.contains_key(&kind));
-            if is_followed && listed.items.is_empty() {
-                return None;
-            }
-            for object in listed.items {
-                let name = (object.namespace().unwrap_or_default(), object.name_any());
-                hashes.insert(Subject::of(kind, name).holder().hash().to_string());
-            }
-        }
-        Some(hashes)
-    }
 }
 
 // === impl Subject ===
 
 impl Subject {
-    fn of(kind: Option<Kind>, (namespace, name): (String, String)) -> Self {
+    pub fn of(kind: Option<Kind>, (namespace, name): (String, String)) -> Self {
         match kind {
             Some(kind) => Self::Source(ObjectRef::new(kind, namespace, name)),
             None => Self::RecordSet((namespace, name)),
@@ -213,38 +137,26 @@ impl Subject {
     }
 
     /// The kind of a source object.
-    fn kind(&self) -> Option<Kind> {
+    pub fn kind(&self) -> Option<Kind> {
         match self {
             Self::RecordSet(_) => None,
             Self::Source(reference) => Some(reference.kind),
         }
     }
 
-    fn key(&self) -> (&str, &str) {
+    pub fn key(&self) -> (&str, &str) {
         match self {
             Self::RecordSet((namespace, name)) => (namespace, name),
             Self::Source(reference) => (&reference.namespace, &reference.name),
         }
     }
 
-    fn holder(&self) -> Holder {
+    pub fn holder(&self) -> Holder {
         match self {
             Self::RecordSet((namespace, name)) => Holder::new("recordset", namespace, name),
             Self::Source(reference) => reference.holder(),
         }
     }
-}
-
-/// How a kind is served; a RecordSet where it is none.
-fn resource_of(kind: Option<Kind>, answer: &Answer) -> Option<ApiResource> {
-    match kind {
-        None => Some(ApiResource::erase::<RecordSet>(&())),
-        Some(kind) => answer.followed.get(&kind).cloned(),
-    }
-}
-
-fn subject(kind: Option<Kind>, object: &DynamicObject) -> Subject {
-    Subject::of(kind, (object.namespace().unwrap_or_default(), object.name_any()))
 }
 
 /// What becomes of an orphan; none where that is for a person to say.
@@ -294,9 +206,4 @@ fn is_same(found: &DynamicObject, seen: &Object) -> bool {
     let Ok(json) = serde_json::to_value(found) else { return false };
     Object::read(seen.kind, json, Keep::Narrow)
         .is_ok_and(|found| found.meta == seen.meta && found.body == seen.body)
-}
-
-/// Whether it is the object that is missing, and not its kind.
-fn is_object_missing(status: &kube::core::Status, name: &str) -> bool {
-    status.code == 404 && status.details.as_ref().is_some_and(|details| details.name == name)
 }

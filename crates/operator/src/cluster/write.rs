@@ -4,6 +4,7 @@ use std::{
     fmt::Debug,
     hash::{DefaultHasher, Hash, Hasher},
     sync::Arc,
+    time::{Duration, Instant},
 };
 
 use k8s_openapi::{
@@ -25,6 +26,7 @@ use crate::cluster::{
     conditions::{self, Transitions, Verdict},
     events::Teller,
     status,
+    tasks::{self, Task},
     watch::Kind,
 };
 
@@ -39,6 +41,10 @@ const STATUSES_AT_ONCE: usize = 8;
 const STATUSES_MEANWHILE: usize = 2;
 /// More of that at once belongs to a burst.
 const FEW: usize = 2;
+
+/// How long a status waits that was refused.
+const FIRST_WAIT: Duration = Duration::from_secs(10);
+const LONGEST_WAIT: Duration = Duration::from_secs(600);
 
 /// Writes objects beside the hub.
 #[derive(Clone)]
@@ -72,6 +78,17 @@ pub struct Desk {
     pub since: Transitions,
     /// Stands for the status as it is: there are many objects, and nobody reads their statuses here.
     fingerprint: u64,
+    /// A status that the API server has refused.
+    refused: Option<Box<Refused>>,
+}
+
+/// A status that was refused for what it says: it waits longer each time, and nobody waits with it.
+#[derive(Debug)]
+struct Refused {
+    /// Stands for what the status says, its times aside; none until it is to be said again.
+    said: Option<u64>,
+    count: u32,
+    until: Instant,
 }
 
 /// A kind that we write.
@@ -169,6 +186,29 @@ impl Desk {
         std::mem::take(&mut self.writing) == Writing::Again
     }
 
+    /// The API server refused the status that was sent; says whether that is news. The same one is not sent again for
+    /// a while, which grows.
+    pub fn refuse(&mut self) -> bool {
+        if self.on_its_way.is_none() {
+            return false;
+        }
+        let count = self.refused.as_ref().map_or(0, |refused| refused.count);
+        let wait = (FIRST_WAIT * 2_u32.pow(count.min(8))).min(LONGEST_WAIT);
+        self.refused = Some(Box::new(Refused { said: None, count: count + 1, until: Instant::now() + wait }));
+        count == 0
+    }
+
+    /// How long to wait after a write that failed.
+    pub fn wait(&self, shortest: Duration) -> Duration {
+        let until = self.refused.as_ref().map(|refused| refused.until);
+        until.map_or(shortest, |until| until.saturating_duration_since(Instant::now()).max(shortest))
+    }
+
+    /// Whether what there is to say was refused, and waits.
+    pub fn is_held_back(&self) -> bool {
+        self.refused.is_some() && !self.is_busy()
+    }
+
     /// Tells and writes what is new of an object; says whether a write is needed and was begun, or must wait.
     pub fn report<K: Writable, S: Serialize>(
         &mut self,
@@ -178,21 +218,38 @@ impl Desk {
         status: &S,
     ) -> bool {
         if self.told.as_ref() != Some(&verdict) {
-            let is_news = |told: &Verdict| told.reason != verdict.reason || !verdict.is_ready();
-            if self.told.as_ref().is_none_or(is_news) {
+            if K::KIND.tells(self.told.as_ref(), &verdict) {
                 teller.tell(object.object_ref(&()), &verdict);
             }
             self.told = Some(verdict);
         }
         let new = fingerprint(status);
         if self.fingerprint == new {
+            self.refused = None;
             return false;
+        }
+        if self.refused.as_deref_mut().is_some_and(|refused| refused.is_early(status)) {
+            return true;
         }
         if self.on_its_way != Some(new) && self.begin() {
             self.on_its_way = Some(new);
             writer.status(object, status);
         }
         true
+    }
+}
+
+// === impl Refused ===
+
+impl Refused {
+    /// Whether this was refused a moment ago.
+    fn is_early(&mut self, status: &impl Serialize) -> bool {
+        let mut status = serde_json::to_value(status).unwrap_or_default();
+        for condition in status["conditions"].as_array_mut().into_iter().flatten() {
+            condition["lastTransitionTime"].take();
+        }
+        let said = fingerprint(&status);
+        Instant::now() < self.until && *self.said.get_or_insert(said) == said
     }
 }
 
@@ -276,22 +333,31 @@ impl Writer {
         tokio::spawn(async move {
             let _turn = writer.turn(K::KIND == Kind::RecordSet && part != Part::Finalizers).await;
             let api = K::api(writer.client.clone(), &key.0);
-            let answer = match part {
-                Part::Status => {
-                    let parameters = PatchParams::apply(MANAGER).force();
-                    api.patch_status(&key.1, &parameters, &Patch::Apply(&body)).await
+            let write = async {
+                match part {
+                    Part::Status => {
+                        let parameters = PatchParams::apply(MANAGER).force();
+                        api.patch_status(&key.1, &parameters, &Patch::Apply(&body)).await
+                    }
+                    Part::Conditions => api.patch_status(&key.1, &merging(), &Patch::Merge(&body)).await,
+                    Part::Finalizers => api.patch(&key.1, &merging(), &Patch::Merge(&body)).await,
                 }
-                Part::Conditions => api.patch_status(&key.1, &merging(), &Patch::Merge(&body)).await,
-                Part::Finalizers => api.patch(&key.1, &merging(), &Patch::Merge(&body)).await,
             };
-            let message = match answer {
+            let message = match tasks::caught(Task::Write, write).await {
                 // Its answer can't be read either.
                 _ if part == Part::Conditions => return,
-                Ok(mut object) => {
+                Some(Ok(mut object)) => {
                     object.meta_mut().managed_fields = None;
                     Message::Written(K::written(Box::new(object)))
                 }
-                Err(error) => Message::NotWritten { kind: K::KIND, key, error: error.to_string() },
+                Some(Err(error)) => {
+                    let is_refused = part == Part::Status && is_refusal(&error);
+                    Message::NotWritten { kind: K::KIND, key, error: error.to_string(), is_refused }
+                }
+                None => {
+                    let error = Task::Write.error().to_string();
+                    Message::NotWritten { kind: K::KIND, key, error, is_refused: false }
+                }
             };
             // The hub ends with the program.
             let _ = writer.hub.send(message);
@@ -304,6 +370,12 @@ enum Part {
     Status,
     Conditions,
     Finalizers,
+}
+
+/// Whether the API server refused a write for what it says, and would again: not for an object that is gone, or for
+/// somebody else's write in between.
+fn is_refusal(error: &kube::Error) -> bool {
+    matches!(error, kube::Error::Api(status) if matches!(status.code, 400 | 403 | 413 | 422))
 }
 
 fn merging() -> PatchParams {

@@ -15,16 +15,18 @@ use zonekeeper_api::{
     DNSZone, GoDuration, GuardStatus, Reason,
     wellknown::{APPROVE_PLAN, ZONE_FINALIZER},
 };
-use zonekeeper_kernel::{
-    guard::Approval, holder::HolderRef, name::Name, plan::Orphan, rdata::RecordType, resolve::Intent,
-    zone::Zone,
-};
+use zonekeeper_kernel::{guard::Approval, name::Name, rdata::RecordType, resolve::Intent, zone::Zone};
 use zonekeeper_sources::{Reading, object::ObjectRef};
 
 use crate::{
     cluster::{
-        Key, conditions::Verdict, job::Survey, pacing::Pacing, small_map::SmallMap, status,
-        testimony::record_set_of, write::Desk,
+        Key,
+        conditions::Verdict,
+        job::{Reserved, Survey},
+        pacing::Pacing,
+        small_map::SmallMap,
+        status,
+        write::Desk,
     },
     zone::ZoneWorker,
 };
@@ -65,9 +67,11 @@ pub struct ZoneEntry {
     pub unmet: BTreeMap<Key, (Name, RecordType)>,
     pub dirty: Dirty,
     pub pacing: Pacing,
-    /// How many names the pass under way is for.
-    pub serving: usize,
+    /// The names that the pass under way, or the last one, is for; none for all.
+    pub serving: Option<BTreeSet<Name>>,
     pub failures: u32,
+    /// Passes in a row that ended without an answer.
+    pub lost: u32,
     pub has_held: bool,
     /// What the last look at the whole zone showed.
     pub survey: Option<Survey>,
@@ -85,6 +89,8 @@ pub struct ZoneEntry {
     pub desk: Desk,
     /// Of which generation it was told that zones do not come and go.
     pub lifecycle_told: Option<i64>,
+    /// Who says that something is held as soon as the status of the zone has the hash that releases it.
+    pub tells_later: BTreeSet<Wisher>,
     /// Passes that wait until the guard's memory is written.
     pub entering: Vec<oneshot::Sender<()>>,
 }
@@ -141,6 +147,15 @@ impl Dirty {
         matches!(self, Self::Names(names) if names.is_empty())
     }
 
+    /// Adds names, or all.
+    pub fn join(&mut self, names: Option<BTreeSet<Name>>) {
+        match (&mut *self, names) {
+            (Self::Names(known), Some(names)) => known.extend(names),
+            (_, None) => *self = Self::Everything,
+            (Self::Everything, Some(_)) => {}
+        }
+    }
+
     /// Adds a name.
     pub fn add(&mut self, name: Name) {
         if let Self::Names(names) = self {
@@ -158,6 +173,17 @@ impl Default for Dirty {
 // === impl ZoneEntry ===
 
 impl ZoneEntry {
+    /// The sets at these names that objects ask for and can't have now.
+    pub fn reserved(&self, is_in: impl Fn(&Name) -> bool) -> Vec<Reserved> {
+        let here = self.unmet.iter().filter(|(_, (name, _))| is_in(name));
+        here.map(|((namespace, _), (name, rtype))| Reserved {
+            name: name.clone(),
+            rtype: *rtype,
+            namespace: namespace.clone(),
+        })
+        .collect()
+    }
+
     /// A zone of which nothing is known but what its status says.
     pub fn new(object: Arc<DNSZone>) -> Self {
         let status = object.status.clone().unwrap_or_default();
@@ -188,13 +214,22 @@ impl ZoneEntry {
             unmet: BTreeMap::new(),
             dirty: Dirty::Everything,
             pacing: Pacing::default(),
-            serving: 0,
+            serving: None,
             failures: 0,
+            lost: 0,
             has_held: false,
             survey: None,
             counted: Instant::now(),
+            tells_later: BTreeSet::new(),
             entering: Vec::new(),
         }
+    }
+
+    /// Whether what somebody is about to say names a hash that people don't find in the zone's status yet.
+    pub fn lacks_hash_in(&self, verdict: &Verdict) -> bool {
+        let plan = self.object.status.as_ref().and_then(|status| status.plan.as_ref());
+        let is_there = plan.is_some_and(|plan| !plan.hash.is_empty() && verdict.message.contains(&plan.hash));
+        verdict.reason == Reason::Held && !is_there && !self.desk.is_held_back()
     }
 
     /// Takes over what another release has written down of it.
@@ -218,9 +253,27 @@ impl ZoneEntry {
         self.object.metadata.deletion_timestamp.is_some()
     }
 
+    /// Whether it is suspended, so that trouble which only matters to its work is not worth a word.
+    pub fn is_suspended_over(&self, trouble: &Verdict) -> bool {
+        let is_of_work = trouble.is_reconciling()
+            || matches!(
+                trouble.reason,
+                Reason::CredentialsInvalid | Reason::ZoneNotFound | Reason::InternalError
+            );
+        self.object.spec.suspend && !self.is_leaving() && is_of_work
+    }
+
     /// How often it is scanned.
     pub fn interval(&self) -> Duration {
         self.object.spec.interval.to_std().unwrap_or(INTERVAL)
+    }
+
+    /// When deletes that settle in it are to be judged.
+    pub fn settles_at(&self) -> Option<Instant> {
+        match &self.worker {
+            Lent::Here(worker) => worker.settles_at(),
+            Lent::None | Lent::Away => None,
+        }
     }
 
     /// Whether it was looked at as a whole since this process began.
@@ -282,20 +335,16 @@ impl ZoneEntry {
         self.guard.used_approvals.drain(..excess);
     }
 
-    /// Whether names may be there that were read in another way: nobody asks for them, and nobody has said so.
+    /// Whether names may be there that were read in another way: nobody asks for them, and nobody has said so. Of a
+    /// zone that is new to us, nobody knows in which way.
     pub fn has_names_of_another_reading(&self) -> bool {
-        !self.guard.reading.is_empty() && self.guard.reading != self.reading_digest()
+        self.guard.reading.is_empty() || self.guard.reading != self.reading_digest()
     }
 
     /// Notes that no names of another reading are left, where a survey shows that.
     pub fn settle_reading(&mut self, survey: &Survey) {
-        let is_of_source = |orphan: &Orphan| match &orphan.holder {
-            HolderRef::Full(holder) => record_set_of(holder).is_none(),
-            HolderRef::Hash(_) => true,
-            HolderRef::Nobody => false,
-        };
         let is_current = self.zone.as_ref().is_some_and(|zone| zone.sources == survey.sources);
-        if is_current && !survey.orphans.iter().any(is_of_source) {
+        if is_current && !survey.has_unread_names {
             self.guard.reading = self.reading_digest();
         }
     }

@@ -234,9 +234,11 @@ impl Hub {
         } else if let Some(zone) = entry.zone.clone() {
             self.index_zone(zone);
         }
+        let is_suspended = self.zones.get(key).is_some_and(|entry| entry.is_suspended_over(&verdict));
+        let told = if is_suspended { suspended(key) } else { verdict };
         // What takes a moment is not worth a word.
-        if verdict.reason != Reason::Pending {
-            self.tell_wishers(key, &verdict, None);
+        if told.reason != Reason::Pending {
+            self.tell_wishers(key, &told, None);
             self.report_zone(key);
         }
     }
@@ -244,13 +246,15 @@ impl Hub {
     /// Tells everybody who wishes something of a zone why it can't be had now.
     pub fn tell_wishers(&mut self, key: &ZoneKey, verdict: &Verdict, names: Option<&BTreeSet<Name>>) {
         let Some(entry) = self.zones.get(key) else { return };
+        let verdict = &verdict.for_wishers();
         let mut wishers: BTreeSet<Wisher> = BTreeSet::new();
         for (name, objects) in &entry.wishes {
             if names.is_none_or(|names| names.contains(name)) {
                 wishers.extend(objects.keys().cloned());
             }
         }
-        let leavers: Vec<(Name, Key)> = entry.departing.iter().cloned().collect();
+        let is_meant = |(name, _): &&(Name, Key)| names.is_none_or(|names| names.contains(name));
+        let leavers: Vec<(Name, Key)> = entry.departing.iter().filter(is_meant).cloned().collect();
         for wisher in wishers {
             self.note_trouble(key, &wisher, verdict);
         }
@@ -275,7 +279,11 @@ impl Hub {
         let Some(entry) = self.zones.get_mut(key) else { return };
         let object = entry.object.clone();
         let reporting = (&self.writer, &self.teller);
-        if !entry.desk.report(reporting, &*object, verdict, &status) {
+        let must_wait = entry.desk.report(reporting, &*object, verdict, &status);
+        if entry.desk.is_held_back() {
+            // What is not written down is not sent.
+            entry.entering.clear();
+        } else if !must_wait {
             for waiting in entry.entering.drain(..) {
                 // Whoever waited may be gone.
                 let _ = waiting.send(());
@@ -293,6 +301,7 @@ impl Hub {
                 self.see_zone(object);
                 self.report_zone(key);
                 self.release_zone(key);
+                self.tell_waiting(key);
                 // A pass may have waited for the finalizer.
                 self.wake.insert(key.clone());
             }
@@ -301,7 +310,31 @@ impl Hub {
             None => {
                 // Whoever waits for the guard's memory must not send now.
                 entry.entering.clear();
-                self.agenda.by(Instant::now() + REWRITE, Alarm::Report(key.clone()));
+                let wait = entry.desk.wait(REWRITE);
+                self.agenda.by(Instant::now() + wait, Alarm::Report(key.clone()));
+            }
+        }
+    }
+
+    /// Whether an object must wait with what it has to say until the status of one of its zones has the hash that it names.
+    pub fn tells_later(&mut self, zones: BTreeSet<ZoneKey>, wisher: &Wisher, verdict: &Verdict) -> bool {
+        let lacks = |zone: &ZoneKey| self.zones.get(zone).is_some_and(|entry| entry.lacks_hash_in(verdict));
+        let waits = !zones.is_empty() && zones.iter().all(lacks);
+        for zone in zones.iter().filter(|_| waits) {
+            if let Some(entry) = self.zones.get_mut(zone) {
+                entry.tells_later.insert(wisher.clone());
+            }
+        }
+        waits
+    }
+
+    /// Lets those speak who waited for a zone's status.
+    fn tell_waiting(&mut self, zone: &ZoneKey) {
+        let waiting = self.zones.get_mut(zone).map(|entry| std::mem::take(&mut entry.tells_later));
+        for wisher in waiting.into_iter().flatten() {
+            match wisher {
+                Wisher::RecordSet(key) => self.report_record(&key),
+                Wisher::Source(reference, _) => self.tell_source(&reference),
             }
         }
     }
@@ -356,6 +389,11 @@ impl Hub {
     pub fn never_deletes(&self, key: &ZoneKey) -> bool {
         self.zones.get(key).is_some_and(|entry| entry.object.spec.policy != Policy::Sync)
     }
+}
+
+/// What is said of wishes in a zone that is suspended.
+pub fn suspended(key: &ZoneKey) -> Verdict {
+    Verdict::new(Reason::Suspended, format!("DNSZone {key} is suspended: nothing is written"))
 }
 
 /// A provider's error as a verdict.

@@ -10,6 +10,7 @@ use crate::{
     commands::{Ending, options::FolderOptions, progress::Bar, say},
     report::shown_line,
     session::{Approved, Report, Serving, Session},
+    zone::Deletes,
 };
 
 /// Apply once, from CI.
@@ -46,7 +47,7 @@ impl Apply {
             approved = planned.zones.iter().map(|zone| (zone.key.clone(), Approved::from(zone))).collect();
         }
         let bar = Bar::new(total);
-        let report = session.apply(&approved, &|zone, done| bar.set(zone, done)).await;
+        let report = session.apply(&approved, Deletes::Complete, &|zone, done| bar.set(zone, done)).await;
         drop(bar);
         say::result(applied(&report));
         Ok(match (report.has_errors(), report.has_held()) {

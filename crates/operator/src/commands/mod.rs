@@ -3,6 +3,7 @@
 mod apply;
 mod connect;
 mod export;
+mod follow;
 mod options;
 mod plan;
 mod progress;

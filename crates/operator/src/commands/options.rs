@@ -61,7 +61,7 @@ impl FolderOptions {
             owner_id: self.owner_id.clone().filter(|id| !id.is_empty()),
             marker_key,
             token,
-            reachable: Reachable { allowed: self.allow_address_source.clone() },
+            reachable: Reachable { allowed: self.allow_address_source.clone(), ..Reachable::default() },
             waiting: match serving {
                 Serving::Answering => Waiting::Never,
                 Serving::Comparing | Serving::Showing => Waiting::UpTo(PATIENCE),

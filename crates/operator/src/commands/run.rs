@@ -30,16 +30,20 @@ const GRACE: Duration = Duration::from_secs(15);
 pub struct Run {
     #[command(flatten)]
     cluster: ClusterOptions,
-    /// Where /metrics, /healthz, /readyz and /api/v1 are served.
+    /// Where /metrics, /healthz and /readyz are served.
     #[arg(long, default_value = "0.0.0.0:8080", value_name = "ADDRESS:PORT")]
     listen: SocketAddr,
+    /// Where /api/v1 is served, which `zonekeeper status` reads. Any other than a loopback address asks for a bearer
+    /// token of the cluster, and shows what its user may list.
+    #[arg(long, default_value = "127.0.0.1:8081", value_name = "ADDRESS:PORT")]
+    api_listen: SocketAddr,
     /// Let one of several replicas lead.
     #[arg(long)]
     leader_elect: bool,
     /// How long a leader that was lost keeps the others waiting.
     #[arg(long, default_value = "15s", value_name = "DURATION", value_parser = duration)]
     lease_duration: Duration,
-    /// Take care of DNSProviders whose spec.controllerName is this.
+    /// Take care of DNSProviders and AddressSources whose spec.controllerName is this.
     #[arg(long, default_value = DEFAULT_CONTROLLER_NAME, value_name = "NAME")]
     controller_name: String,
     /// A network that AddressSources may ask though it is not public; may be given several times.
@@ -67,7 +71,8 @@ impl Run {
         let client = connect::client(config)?;
         let (health, metrics) = (Arc::new(Health::default()), Arc::new(Metrics::default()));
         let ear = Arc::new(Ear::default());
-        let served = cluster::serve(self.listen, health.clone(), metrics.clone(), ear.clone()).await?;
+        cluster::serve(self.listen, health.clone(), metrics.clone()).await?;
+        let served = cluster::api::serve(self.api_listen, ear.clone(), client.clone()).await?;
         let lease = format!("zonekeeper-{}", self.controller_name.replace('/', "-"));
         let mut election = self.leader_elect.then(|| {
             let identity =
@@ -94,7 +99,7 @@ impl Run {
             watching,
             namespace,
             controller_name: self.controller_name.clone(),
-            reachable: Reachable { allowed: self.allow_address_source.clone() },
+            reachable: Reachable { allowed: self.allow_address_source.clone(), ..Reachable::default() },
             fence,
             metrics,
             health,

@@ -1,10 +1,17 @@
 //! `zonekeeper status`: who asks for which records, and what became of them.
 
-use std::time::Duration;
+use std::{path::PathBuf, time::Duration};
 
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
+use axum::{
+    body::{Body, to_bytes},
+    http::{Request, StatusCode, header},
+};
 use clap::{Args, ValueEnum};
-use kube::Client;
+use hyper::client::conn::http1;
+use hyper_util::rt::TokioIo;
+use k8s_openapi::api::core::v1::Pod;
+use kube::{Api, Client};
 
 use crate::{
     cluster::{
@@ -21,15 +28,21 @@ use crate::{
 
 /// An operator that is not there must not keep anybody waiting.
 const PATIENCE: Duration = Duration::from_secs(3);
+/// A port is forwarded over three machines.
+const FORWARDING: Duration = Duration::from_secs(15);
+const MAX_ANSWER: usize = 1 << 30;
 
 /// Show who asks for which records, and what became of them.
 #[derive(Debug, Args)]
 pub struct Status {
     #[command(flatten)]
     cluster: ClusterOptions,
-    /// Where the operator serves, such as http://127.0.0.1:8080; default: found in the cluster.
+    /// Where the operator serves its API, such as http://127.0.0.1:8081; default: found in the cluster.
     #[arg(long, value_name = "URL")]
     server: Option<String>,
+    /// A file with the bearer token for an API that is not served on a loopback address.
+    #[arg(long, value_name = "FILE")]
+    token_file: Option<PathBuf>,
     /// How to print it.
     #[arg(short, long, value_enum, default_value_t = Output::Text)]
     output: Output,
@@ -46,9 +59,18 @@ enum Output {
 
 impl Status {
     pub async fn run(self) -> anyhow::Result<Ending> {
+        let token = match &self.token_file {
+            Some(file) => {
+                let text = std::fs::read_to_string(file);
+                let text = text.with_context(|| format!("reading the token in {}", file.display()))?;
+                Some(text.trim().to_owned())
+            }
+            None => None,
+        };
+        let token = token.as_deref();
         let overview = match &self.server {
-            Some(server) => ask(server).await.with_context(|| format!("asking {server}"))?,
-            None => self.find().await?,
+            Some(server) => ask(server, token).await.with_context(|| format!("asking {server}"))?,
+            None => self.find(token).await?,
         };
         match self.output {
             Output::Json => say::line(serde_json::to_string_pretty(&overview)?),
@@ -58,14 +80,14 @@ impl Status {
     }
 
     /// Asks every operator of the cluster.
-    async fn find(&self) -> anyhow::Result<Overview> {
+    async fn find(&self, token: Option<&str>) -> anyhow::Result<Overview> {
         let (client, namespace) = self.cluster.connect().await?;
         let operators =
             Presence::all(&client, &namespace).await.context("looking for the operator's Lease")?;
         let mut all = Overview::default();
         let mut errors = Vec::new();
         for operator in &operators {
-            match ask_operator(&client, operator).await {
+            match ask_operator(&client, operator, token).await {
                 Ok(overview) => all.records.extend(overview.records),
                 Err(error) => errors.push(format!("{}: {error:#}", operator.namespace)),
             }
@@ -81,25 +103,59 @@ impl Status {
     }
 }
 
-/// Asks an operator directly, else through the API server.
-async fn ask_operator(client: &Client, operator: &Presence) -> anyhow::Result<Overview> {
-    let directly = ask(&format!("http://{}", operator.address)).await;
-    let Some(pod) = operator.pod.as_ref().filter(|_| directly.is_err()) else { return directly };
-    let (namespace, port) = (&operator.namespace, operator.address.port());
-    let path = format!("/api/v1/namespaces/{namespace}/pods/{pod}:{port}/proxy{}", overview::PATH);
-    let request = axum::http::Request::get(path).body(Vec::new())?;
-    client.request(request).await.context("through the API server, which needs get on pods/proxy")
+/// Asks an operator: in a Pod through a forwarded port, which reaches its loopback address, else directly.
+async fn ask_operator(client: &Client, operator: &Presence, token: Option<&str>) -> anyhow::Result<Overview> {
+    let Some(pod) = &operator.pod else { return ask(&format!("http://{}", operator.address), token).await };
+    let asked = tokio::time::timeout(FORWARDING, forwarded(client, operator, pod, token)).await;
+    let hint = || format!("through Pod {pod}, which needs create and get on pods/portforward");
+    asked.with_context(hint)?.with_context(hint)
 }
 
-async fn ask(server: &str) -> anyhow::Result<Overview> {
-    let client = reqwest::Client::builder().timeout(PATIENCE).build()?;
+async fn forwarded(
+    client: &Client,
+    operator: &Presence,
+    pod: &str,
+    token: Option<&str>,
+) -> anyhow::Result<Overview> {
+    let pods: Api<Pod> = Api::namespaced(client.clone(), &operator.namespace);
+    let port = operator.address.port();
+    let mut forwarder = pods.portforward(pod, &[port]).await?;
+    let stream = forwarder.take_stream(port).context("no stream of the port")?;
+    let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
+    // It ends with the stream; what went wrong is seen by the request.
+    let carrying = tokio::spawn(connection);
+    let mut request = Request::get(overview::PATH).header(header::HOST, format!("127.0.0.1:{port}"));
+    if let Some(token) = token {
+        request = request.header(header::AUTHORIZATION, format!("Bearer {token}"));
+    }
+    let response = sender.send_request(request.body(Body::empty())?).await?;
+    let status = response.status();
+    let body = to_bytes(Body::new(response.into_body()), MAX_ANSWER).await?;
+    carrying.abort();
+    ensure!(status == StatusCode::OK, "HTTP {status}: {}", String::from_utf8_lossy(&body).trim());
+    Ok(serde_json::from_slice(&body)?)
+}
+
+async fn ask(server: &str, token: Option<&str>) -> anyhow::Result<Overview> {
+    let client = reqwest::Client::builder().timeout(PATIENCE).no_proxy().build()?;
     let url = format!("{}{}", server.trim_end_matches('/'), overview::PATH);
-    Ok(client.get(url).send().await?.error_for_status()?.json().await?)
+    let request = client.get(url);
+    let request = match token {
+        Some(token) => request.bearer_auth(token),
+        None => request,
+    };
+    let response = request.send().await?;
+    let status = response.status();
+    if status.is_success() {
+        return Ok(response.json().await?);
+    }
+    let said = response.text().await.unwrap_or_default();
+    bail!("HTTP {status}: {}", said.chars().take(200).collect::<String>().trim())
 }
 
 fn text(overview: &Overview) -> String {
     if overview.records.is_empty() {
-        return "nobody asks for a record\n".into();
+        return "No records requested.\n".into();
     }
     let heading = ["NAME", "TYPE", "VALUE", "SOURCE", "STATE", "REASON"].map(str::to_owned);
     let rows: Vec<_> = [heading].into_iter().chain(overview.records.iter().map(cells)).collect();

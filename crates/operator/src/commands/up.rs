@@ -2,22 +2,18 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    path::{Path, PathBuf},
+    path::PathBuf,
     time::Duration,
 };
 
-use anyhow::Context;
 use clap::Args;
-use notify::{RecursiveMode, Watcher};
-use tokio::{
-    sync::mpsc,
-    time::{Instant, sleep_until},
-};
+use tokio::time::{Instant, sleep_until};
 use zonekeeper_kernel::{record::Ttl, render};
 
 use crate::{
     commands::{
         Ending,
+        follow::Follower,
         options::{FolderOptions, listed, read},
         say,
         table::{aligned, shortened},
@@ -25,11 +21,10 @@ use crate::{
     folder::Folder,
     report::shown_line,
     session::{Report, Serving, Session},
+    zone::Deletes,
 };
 
-/// Editors write a file in several steps; this is how long they take.
-const QUIET: Duration = Duration::from_millis(20);
-/// While changes keep coming, a pass waits no longer than this.
+/// How long objects may be gone for a moment.
 const PATIENCE: Duration = Duration::from_secs(1);
 /// How long to sleep where only a change of the folder can wake us.
 const IDLE: Duration = Duration::from_secs(3600);
@@ -57,22 +52,20 @@ impl Up {
     }
 
     async fn keep(self) -> anyhow::Result<Ending> {
-        let (changed, mut changes) = mpsc::unbounded_channel();
-        let _watcher = watch(&self.folder, changed)?;
+        let mut follower = Follower::of(&self.folder)?;
         let mut session = self.options.open(Some(&self.folder), Serving::Answering).await?;
         greet(&session);
         let mut keeper = Keeper { session: &mut session, standing: BTreeSet::new() };
-        let report = keeper.pass().await;
+        let report = keeper.pass(Instant::now()).await;
         say::line(table(keeper.session, &report));
         loop {
             let due = keeper.session.due().unwrap_or_else(|| Instant::now() + IDLE);
             tokio::select! {
-                Some(()) = changes.recv() => {
-                    settle(&mut changes).await;
-                    match self.read_settled(keeper.session.folder()).await {
-                        Ok(folder) => match keeper.session.reload(folder).await {
+                () = follower.changed() => {
+                    match self.read_settled(keeper.session.folder(), &mut follower).await {
+                        Ok((folder, seen)) => match keeper.session.reload(folder).await {
                             Ok(()) => {
-                                let report = keeper.pass().await;
+                                let report = keeper.pass(seen).await;
                                 if report.zones.iter().any(|zone| !zone.pass.applied.is_empty()) {
                                     say::line(table(keeper.session, &report));
                                 }
@@ -84,20 +77,30 @@ impl Up {
                 }
                 () = sleep_until(due) => {
                     keeper.session.wake().await;
-                    keeper.pass().await;
+                    keeper.pass(Instant::now()).await;
                 }
             }
         }
     }
 
     /// Reads the folder; where objects have gone, once more after a while: a checkout or a copy may be under way.
-    async fn read_settled(&self, before: &Folder) -> anyhow::Result<Folder> {
+    /// Says since when it is so.
+    async fn read_settled(
+        &self,
+        before: &Folder,
+        follower: &mut Follower,
+    ) -> anyhow::Result<(Folder, Instant)> {
+        follower.note();
+        let seen = Instant::now();
         let folder = read(&self.folder)?;
         if !folder.lacks_objects_of(before) {
-            return Ok(folder);
+            return Ok((folder, seen));
         }
         tokio::time::sleep(PATIENCE).await;
-        read(&self.folder)
+        follower.note();
+        let again = read(&self.folder)?;
+        let seen = if again.lacks_objects_of(&folder) { Instant::now() } else { seen };
+        Ok((again, seen))
     }
 }
 
@@ -110,8 +113,9 @@ struct Keeper<'a> {
 // === impl Keeper ===
 
 impl Keeper<'_> {
-    async fn pass(&mut self) -> Report {
-        let report = self.session.apply(&BTreeMap::new(), &|_, _| {}).await;
+    /// What was deleted from the folder was so at `seen` at the latest.
+    async fn pass(&mut self, seen: Instant) -> Report {
+        let report = self.session.apply(&BTreeMap::new(), Deletes::SeenAt(seen), &|_, _| {}).await;
         self.session.reschedule(&report);
         for zone in &report.zones {
             for change in &zone.pass.applied {
@@ -124,31 +128,6 @@ impl Keeper<'_> {
         }
         self.standing = standing;
         report
-    }
-}
-
-/// Watches a folder; every change sends one message.
-fn watch(folder: &Path, changed: mpsc::UnboundedSender<()>) -> anyhow::Result<impl Watcher> {
-    let mut watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
-        let is_change = event.is_ok_and(|event| !matches!(event.kind, notify::EventKind::Access(_)));
-        if is_change {
-            // The receiver ends with the program.
-            let _ = changed.send(());
-        }
-    })?;
-    watcher
-        .watch(folder, RecursiveMode::Recursive)
-        .with_context(|| format!("watching {}", folder.display()))?;
-    Ok(watcher)
-}
-
-/// Waits until nothing has changed for a moment, but not for ever.
-async fn settle(changes: &mut mpsc::UnboundedReceiver<()>) {
-    let latest = Instant::now() + PATIENCE;
-    while let Ok(Some(())) = tokio::time::timeout(QUIET, changes.recv()).await {
-        if Instant::now() >= latest {
-            return;
-        }
     }
 }
 
@@ -220,7 +199,7 @@ fn table(session: &Session, report: &Report) -> String {
     for (zone, report) in session.zones().iter().zip(&report.zones) {
         let Ok(worker) = &zone.worker else { continue };
         let is_waiting = |name: &zonekeeper_kernel::name::Name| {
-            report.shown().iter().any(|shown| shown.change.name == *name)
+            report.shown().iter().any(|shown| shown.change.name == *name && !shown.is_settling)
         };
         for (name, records) in worker.cache().live().iter() {
             for record in records {

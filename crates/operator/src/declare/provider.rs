@@ -26,6 +26,9 @@ pub trait Credentials {
     /// The bytes under a key of a Secret.
     fn secret(&self, namespace: Option<&str>, name: &str, key: &str) -> Option<Vec<u8>>;
 
+    /// Whether there is such a Secret, whatever it holds.
+    fn has_secret(&self, namespace: Option<&str>, name: &str) -> bool;
+
     /// A Cloudflare token from elsewhere, where no Secret holds one.
     fn fallback_token(&self) -> Option<String>;
 
@@ -98,8 +101,23 @@ pub fn provider_settings(
             .secret(key_reference.namespace.as_deref(), &key_reference.name, name)
             .map(|bytes| bytes.strip_suffix(b"\n").map(<[u8]>::to_vec).unwrap_or(bytes))
     };
-    let current = key("current").or_else(|| credentials.default_marker_key());
-    let keys = MarkerKeys::new(current.as_deref(), key("previous").as_deref());
+    let is_signed =
+        registry_type == RegistryType::Comment || (registry_type == RegistryType::Txt && registry.txt.signed);
+    let has_key = |key: &Option<Vec<u8>>| key.as_ref().is_some_and(|key| !key.is_empty());
+    if is_signed
+        && credentials.has_secret(key_reference.namespace.as_deref(), &key_reference.name)
+        && !has_key(&key("current"))
+    {
+        // An empty key would sign what everybody can sign.
+        let message = format!(
+            "Secret {} has no key `current`, or an empty one; put the key there that signed the markers, or delete the Secret if there are none",
+            key_reference.name
+        );
+        return Err(BadField::new("spec.registry.markerKeySecretRef", message));
+    }
+    let current = key("current").or_else(|| credentials.default_marker_key()).filter(|key| !key.is_empty());
+    let previous = key("previous").filter(|key| !key.is_empty());
+    let keys = MarkerKeys::new(current.as_deref(), previous.as_deref());
     if registry.txt.signed && !keys.is_set() && !credentials.has_statuses() {
         let message = "needs a marker key; add the Secret of markerKeySecretRef, or give --marker-key-file";
         return Err(BadField::new("spec.registry.txt.signed", message));

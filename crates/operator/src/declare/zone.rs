@@ -25,6 +25,7 @@ use crate::{
 };
 
 const WINDOW: Duration = Duration::from_secs(600);
+const SETTLE: Duration = Duration::from_secs(2);
 
 /// The object's namespace and name.
 pub fn zone_key(object: &DNSZone) -> ZoneKey {
@@ -125,6 +126,7 @@ pub fn zone_settings(
         rules: rules(object)?,
         limits: (!is_builtin).then(|| limits(object)),
         window: object.spec.guard.window.to_std().unwrap_or(WINDOW),
+        settle: object.spec.guard.settle.to_std_or_zero().unwrap_or(SETTLE),
         is_all_ours: is_builtin,
     })
 }

@@ -10,7 +10,7 @@ use serde_json::{Map, Number, Value};
 use serde_saphyr::Spanned;
 
 /// A value and the line it stands on.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Node {
     /// Counted from 1.
     pub line: u64,
@@ -19,7 +19,7 @@ pub struct Node {
 }
 
 /// A value of YAML, as far as JSON has it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Tree {
     Null,
     Bool(bool),
@@ -30,7 +30,7 @@ pub enum Tree {
 }
 
 /// A key and the line it stands on.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Key {
     pub line: u64,
     pub text: String,
@@ -62,14 +62,14 @@ impl Node {
     }
 
     /// The same without fields that are null: an API server drops them before it decodes.
-    pub fn without_nulls(&self) -> Self {
-        let tree = match &self.tree {
+    pub fn without_nulls(self) -> Self {
+        let tree = match self.tree {
             Tree::Mapping(entries) => {
-                let kept = entries.iter().filter(|(_, node)| !matches!(node.tree, Tree::Null));
-                Tree::Mapping(kept.map(|(key, node)| (key.clone(), node.without_nulls())).collect())
+                let kept = entries.into_iter().filter(|(_, node)| !matches!(node.tree, Tree::Null));
+                Tree::Mapping(kept.map(|(key, node)| (key, node.without_nulls())).collect())
             }
-            Tree::Sequence(nodes) => Tree::Sequence(nodes.iter().map(Self::without_nulls).collect()),
-            Tree::Null | Tree::Bool(_) | Tree::Number(_) | Tree::Text(_) => self.tree.clone(),
+            Tree::Sequence(nodes) => Tree::Sequence(nodes.into_iter().map(Self::without_nulls).collect()),
+            Tree::Null | Tree::Bool(_) | Tree::Number(_) | Tree::Text(_) => self.tree,
         };
         Self { line: self.line, tree }
     }

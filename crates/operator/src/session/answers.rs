@@ -10,13 +10,15 @@ use zonekeeper_kernel::reason::Reason;
 use zonekeeper_sources::{Addresses, Unknown};
 
 use crate::{
-    address_source::{Reachable, SecretHeaders, addresses},
+    address_source::{
+        Reachable, SecretHeaders, addresses,
+        pacing::{self, Paces},
+    },
     folder::Folder,
 };
 
 /// How long after a failure of all its services a source is asked again, at the latest.
 const RETRY: Duration = Duration::from_secs(60);
-const INTERVAL: Duration = Duration::from_secs(300);
 /// How many sources are asked at once, so that a silent one keeps no other waiting.
 const AT_ONCE: usize = 16;
 
@@ -26,6 +28,7 @@ type Key = (String, String);
 #[derive(Default)]
 pub struct Answers {
     by_source: BTreeMap<Key, Answer>,
+    paces: Paces,
 }
 
 struct Answer {
@@ -55,7 +58,7 @@ impl Answers {
         };
         let questions = sources.iter().filter(is_due).map(|(key, spec)| async move {
             let headers = |source: &HttpSource| secret_headers(folder, &key.0, source);
-            (key, *spec, addresses(spec, reachable, headers).await)
+            (key, *spec, addresses(&key.0, spec, reachable, headers).await)
         });
         let asked: Vec<_> = stream::iter(questions.collect::<Vec<_>>()).buffered(AT_ONCE).collect().await;
         for (key, spec, found) in asked {
@@ -80,10 +83,16 @@ impl Answers {
     }
 
     fn note(&mut self, key: &Key, question: &AddressSourceSpec, found: Result<Vec<IpAddr>, String>) {
-        let interval = question.interval.to_std().unwrap_or(INTERVAL);
+        let interval = pacing::interval(question);
         let last = self.by_source.remove(key).and_then(|answer| answer.good);
+        let is_change = |found: &Vec<IpAddr>| {
+            !question.http.is_empty() && last.as_ref().is_some_and(|last| last != found)
+        };
         let (good, failure, wait) = match found {
-            Ok(found) => (Some(found), None, interval),
+            Ok(found) => match is_change(&found).then(|| self.paces.take(&key.0, Instant::now())) {
+                Some(Err(wait)) => (last, Some(Paces::message(&key.0)), wait.max(pacing::FLOOR)),
+                Some(Ok(())) | None => (Some(found), None, interval),
+            },
             Err(error) => {
                 if last.is_some() {
                     let source = format!("{}/{}", key.0, key.1);

@@ -13,6 +13,10 @@ impl Credentials for FolderCredentials<'_> {
         self.folder.secret(namespace, name)?.get(key).map(<[u8]>::to_vec)
     }
 
+    fn has_secret(&self, namespace: Option<&str>, name: &str) -> bool {
+        self.folder.secret(namespace, name).is_some()
+    }
+
     fn fallback_token(&self) -> Option<String> {
         self.options.token.clone()
     }

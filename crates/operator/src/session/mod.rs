@@ -1,8 +1,10 @@
 //! A folder at work: its providers opened, its zones found, its wishes resolved.
 
 mod answers;
+mod binding;
 mod credentials;
 mod open;
+mod parked;
 mod wishes;
 
 use std::{
@@ -25,9 +27,10 @@ use crate::{
     address_source::Reachable,
     declare::ProviderSettings,
     folder::{Declared, Folder, Problem},
-    zone::{NoLedger, Order, Pass, Waiting, ZoneWorker},
+    zone::{Deletes, NoLedger, Order, Pass, Waiting, ZoneWorker},
 };
 use answers::Answers;
+use parked::Parked;
 use wishes::Wishes;
 use zonekeeper_api::DNSZone;
 
@@ -70,6 +73,8 @@ pub struct Session {
     budgets: Budgets,
     providers: BTreeMap<String, OpenProvider>,
     zones: Vec<OpenZone>,
+    /// Workers of zones that are not worked on now.
+    parked: Parked,
     /// DNSZones that another one stands before.
     duplicates: Vec<Rejection>,
     answers: Answers,
@@ -89,18 +94,22 @@ pub struct OpenZone {
     pub declared: Declared<DNSZone>,
     pub zone: zonekeeper_kernel::zone::Zone,
     pub provider: String,
+    /// What the hash of its plan is bound to.
+    pub binding: String,
     pub worker: Result<ZoneWorker, ProviderError>,
     /// Whether it lives inside this process.
     pub is_builtin: bool,
     /// When it must be looked at again by itself.
     due: Instant,
+    /// When deletes that settle are to be judged.
+    settles: Option<Instant>,
 }
 
 /// What a zone would become, or became.
 pub struct ZoneReport {
     pub key: ZoneKey,
     pub domain: zonekeeper_kernel::name::Name,
-    /// What hashes are bound to.
+    /// What the hash of the plan is bound to.
     pub identity: String,
     /// What was applied; nothing where it was only planned.
     pub pass: Pass,
@@ -153,6 +162,7 @@ impl Session {
             budgets: Budgets::default(),
             providers: BTreeMap::new(),
             zones: Vec::new(),
+            parked: Parked::default(),
             duplicates: Vec::new(),
             answers: Answers::default(),
         };
@@ -193,7 +203,7 @@ impl Session {
             let (mut report, resolved) = wishes.begin(zone).await;
             if let (Ok(worker), Some(resolved)) = (&mut zone.worker, resolved) {
                 let mut plan = worker.plan(&resolved.desired, &resolved.evidence, Scope::Zone);
-                let verdict = worker.guard(&mut plan, Scope::Zone, &Approval::None);
+                let verdict = worker.guard(&mut plan, Scope::Zone, &Approval::None, Deletes::Complete);
                 report.pass = Pass { plan, verdict, ..Pass::default() };
             }
             zones.push(report);
@@ -207,6 +217,7 @@ impl Session {
     pub async fn apply(
         &mut self,
         approved: &BTreeMap<ZoneKey, Approved>,
+        deletes: Deletes,
         progress: &(dyn Fn(&ZoneKey, usize) + Send + Sync),
     ) -> Report {
         let mut wishes = self.wishes().await;
@@ -226,6 +237,7 @@ impl Session {
                     scope,
                     approval: &approval,
                     waiting: self.options.waiting,
+                    deletes,
                     progress: &done,
                     ledger: &NoLedger,
                 };
@@ -248,6 +260,15 @@ impl Session {
         let now = Instant::now();
         for (zone, report) in self.zones.iter_mut().zip(&report.zones) {
             let has_trouble = report.error.is_some() || !report.pass.failed.is_empty();
+            zone.settles = match (&mut zone.worker, report.state) {
+                (Ok(worker), ZoneState::Planned) if report.error.is_none() => worker.settles_at(),
+                (Ok(worker), ZoneState::Suspended) => {
+                    worker.settle_anew();
+                    None
+                }
+                // It is come back to for its trouble.
+                (Ok(_), ZoneState::Planned) | (Err(_), _) => None,
+            };
             let wait = match (report.pass.retry, has_trouble) {
                 (Some(retry), _) => retry.max(Duration::from_secs(1)),
                 (None, true) => RETRY,
@@ -261,7 +282,8 @@ impl Session {
     pub fn due(&self) -> Option<Instant> {
         let zones =
             self.zones.iter().filter(|zone| !zone.is_builtin || zone.worker.is_err()).map(|zone| zone.due);
-        zones.chain(self.answers.due(&self.folder)).min()
+        let settling = self.zones.iter().filter_map(|zone| zone.settles);
+        zones.chain(settling).chain(self.answers.due(&self.folder)).min()
     }
 
     async fn wishes(&mut self) -> Wishes {

@@ -24,10 +24,17 @@ use zonekeeper_providers::{
 
 use crate::{
     declare::{self, Backend, BadField, ProviderSettings, provider_settings},
-    folder::{Declared, Folder, Place, Problem, builtin_provider},
-    session::{FolderCredentials, OpenProvider, OpenZone, Serving, Session},
+    folder::{self, Declared, Folder, Problem, builtin_provider},
+    session::{
+        FolderCredentials, OpenProvider, OpenZone, Serving, Session,
+        binding::binding,
+        parked::{Former, Place},
+    },
     zone::{Waiting, ZoneWorker},
 };
+
+/// A zone that waits longer for the request budget is come back to.
+const BUDGET_PATIENCE: Duration = Duration::from_secs(1);
 
 /// Whether the folder's Secrets are those that a provider was opened with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,7 +47,7 @@ impl Session {
     /// Works on a new version of the folder from now on; on problems the old one stays.
     pub async fn reload(&mut self, mut folder: Folder) -> Result<(), Vec<Problem>> {
         if folder.providers.is_empty() && self.options.serving != Serving::Comparing {
-            let place = Place { file: "(default provider)".into(), line: 0 };
+            let place = folder::Place { file: "(default provider)".into(), line: 0 };
             folder.providers.push(Declared { object: builtin_provider(), place });
         }
         let settings = self.check(&folder)?;
@@ -61,7 +68,10 @@ impl Session {
             match (&mut zone.worker, self.providers.get(&zone.provider)) {
                 (Ok(worker), _) => worker.scan(),
                 (Err(_), Some(open)) => {
-                    zone.worker = open_zone(open, &zone.declared.object, &zone.zone, None).await
+                    let place = Place::of(&zone.provider, &zone.zone);
+                    let mut former = self.parked.take(&place);
+                    zone.worker = open_zone(open, &zone.declared.object, &zone.zone, &mut former).await;
+                    self.parked.put(place, former);
                 }
                 (Err(_), None) => {}
             }
@@ -84,7 +94,7 @@ impl Session {
                 place: folder
                     .zones
                     .first()
-                    .map_or(Place { file: ".".into(), line: 0 }, |zone| zone.place.clone()),
+                    .map_or(folder::Place { file: ".".into(), line: 0 }, |zone| zone.place.clone()),
                 field: String::new(),
                 message: "the folder declares no DNSProvider; add one with spec.cloudflare or spec.rfc2136"
                     .into(),
@@ -148,11 +158,11 @@ impl Session {
         }
         let (provider, builtin): (Arc<dyn zonekeeper_providers::Provider>, _) = match &settings.backend {
             Backend::Cloudflare(cloudflare) => {
-                let patience = match self.options.waiting {
-                    Waiting::UpTo(patience) => patience,
-                    Waiting::Never => Duration::ZERO,
+                let (patience, budget_patience) = match self.options.waiting {
+                    Waiting::UpTo(patience) => (patience, None),
+                    Waiting::Never => (Duration::ZERO, Some(BUDGET_PATIENCE)),
                 };
-                let cloudflare = cloudflare::Settings { patience, ..cloudflare.clone() };
+                let cloudflare = cloudflare::Settings { patience, budget_patience, ..cloudflare.clone() };
                 (Arc::new(Cloudflare::new(cloudflare, &self.budgets)?), None)
             }
             Backend::Rfc2136(servers) => (Arc::new(Rfc2136::new(servers.clone())?), None),
@@ -183,25 +193,27 @@ impl Session {
     async fn open_zones(&mut self, zones: Vec<(Declared<DNSZone>, String)>) -> Vec<Rejection> {
         let mut duplicates = Vec::new();
         let mut ids: BTreeMap<(String, String), ZoneKey> = BTreeMap::new();
-        let mut kept: BTreeMap<(String, String), (DNSZone, ZoneWorker, Instant)> =
-            std::mem::take(&mut self.zones)
-                .into_iter()
-                .filter_map(|zone| {
-                    let key = (zone.provider, zone.zone.domain.to_string());
-                    zone.worker.ok().map(|worker| (key, (zone.declared.object, worker, zone.due)))
-                })
-                .collect();
+        let mut before = BTreeMap::new();
+        for zone in std::mem::take(&mut self.zones) {
+            let place = Place::of(&zone.provider, &zone.zone);
+            let zone_id = zone.declared.object.spec.zone_id;
+            let former = zone.worker.ok().map(|worker| Former { worker, zone_id: Some(zone_id) });
+            before.insert(place, (former, zone.due));
+        }
         self.retract_undeclared(&zones);
+        self.declare_served(&zones);
         for (declared, provider) in zones {
             // Checked by `zones_by_provider`.
             let Ok(zone) = declare::zone(&declared.object, &provider) else { continue };
             let Some(open) = self.providers.get(&provider) else { continue };
-            let old = kept
-                .remove(&(provider.clone(), zone.domain.to_string()))
-                .filter(|(object, _, _)| object.spec.zone_id == declared.object.spec.zone_id);
-            // However often the folder changes, the next scan is not put off.
-            let due = old.as_ref().map(|(_, _, due)| *due);
-            let worker = open_zone(open, &declared.object, &zone, old.map(|(_, worker, _)| worker)).await;
+            let place = Place::of(&provider, &zone);
+            let (former, due) = match before.remove(&place) {
+                Some((former, due)) => (former, Some(due)),
+                None => (None, None),
+            };
+            let mut former = former.or_else(|| self.parked.take(&place));
+            let worker = open_zone(open, &declared.object, &zone, &mut former).await;
+            self.parked.put(place, former);
             if let (Ok(worker), Backend::Cloudflare(cloudflare)) = (&worker, &open.settings.backend) {
                 let id = (cloudflare.base_url.clone(), worker.access().id().to_owned());
                 if let Some(first) = ids.get(&id) {
@@ -211,12 +223,31 @@ impl Session {
                 ids.insert(id, zone.key.clone());
             }
             let is_builtin = open.settings.is_builtin();
-            let mut zone = OpenZone { declared, zone, provider, worker, is_builtin, due: Instant::now() };
+            let binding = binding(&zone, open);
+            let (due_now, settles) = (Instant::now(), None);
+            let mut zone =
+                OpenZone { declared, zone, provider, binding, worker, is_builtin, due: due_now, settles };
             let next = zone.due + zone.interval();
+            // However often the folder changes, the next scan is not put off.
             zone.due = due.map_or(next, |due| due.min(next));
             self.zones.push(zone);
         }
+        before.into_iter().for_each(|(place, (former, _))| self.parked.put(place, former));
+        self.parked.expire();
         duplicates
+    }
+
+    /// All zones of built-in servers, before anything is waited for: a zone that is declared is not known yet, one that
+    /// is not is refused.
+    fn declare_served(&self, zones: &[(Declared<DNSZone>, String)]) {
+        for (declared, provider) in zones {
+            let builtin = self.providers.get(provider).and_then(|open| open.builtin.as_ref());
+            let read = (declare::zone(&declared.object, provider), declare::authority(&declared.object));
+            // Both were checked by `zones_by_provider`.
+            if let (Some(builtin), (Ok(zone), Ok(authority))) = (builtin, read) {
+                builtin.declare(zone.domain, authority);
+            }
+        }
     }
 
     /// Zones that the folder declares no more are served no more.
@@ -240,27 +271,32 @@ impl Session {
     }
 }
 
+/// Opens a zone; the worker from before goes on with it, if it is the same zone.
 async fn open_zone(
     open: &OpenProvider,
     object: &DNSZone,
     zone: &Zone,
-    old: Option<ZoneWorker>,
+    former: &mut Option<Former>,
 ) -> Result<ZoneWorker, ProviderError> {
     let configuration = |bad: BadField| ProviderError::Configuration { message: bad.to_string() };
-    if let Some(builtin) = &open.builtin {
-        builtin.declare(zone.domain.clone(), declare::authority(object).map_err(configuration)?);
-    }
     let id = Some(object.spec.zone_id.as_str()).filter(|id| !id.is_empty());
-    let access = match &old {
+    let access = match former {
         // One changed object costs no call.
-        Some(worker) if !open.is_new => worker.access().clone(),
+        Some(former) if !open.is_new && former.zone_id.as_ref() == Some(&object.spec.zone_id) => {
+            former.worker.access().clone()
+        }
         Some(_) | None => open.provider.open(&zone.domain, id).await?,
     };
     let identity = format!("{}/{}", open.settings.name, zone.domain);
     let settings = declare::zone_settings(object, &open.settings, identity, access.comment_limit())
         .map_err(configuration)?;
-    Ok(match old {
-        Some(mut worker) => {
+    let is_same = |former: &mut Former| {
+        let before = former.worker.access();
+        // A zone inside this process that is made anew is empty: nothing that is remembered holds for it.
+        before.id() == access.id() && (open.builtin.is_none() || Arc::ptr_eq(before, &access))
+    };
+    Ok(match former.take_if(is_same) {
+        Some(Former { mut worker, .. }) => {
             worker.adjust(access, settings);
             worker
         }
@@ -339,6 +375,6 @@ fn provider_of(folder: &Folder, zone: &Declared<DNSZone>) -> Result<String, BadF
     Ok(provider.object.name_any())
 }
 
-fn problem(place: &Place, bad: BadField) -> Problem {
+fn problem(place: &folder::Place, bad: BadField) -> Problem {
     Problem { place: place.clone(), field: bad.field, message: bad.message }
 }

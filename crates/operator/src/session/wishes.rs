@@ -34,11 +34,20 @@ pub struct Wishes {
     /// Objects that are there, and whose wish is not clear: what they hold stays (law 5).
     unclear: BTreeSet<Holder>,
     /// Sets that refused objects ask for, as far as their name can be read.
-    refused: Vec<(WantedName, RecordType, Unmet)>,
+    refused: Vec<Refused>,
     /// Whether an object asks for a name that can't be read at all: any record may be its own.
     has_nameless: bool,
     /// Wishes that a zone would have, were it not for a longer one.
     outranked: BTreeMap<ZoneKey, Vec<(Name, RecordType, Holder)>>,
+}
+
+/// A set that an object of a namespace asks for and can't have.
+struct Refused {
+    name: WantedName,
+    /// None where it can't be read.
+    rtype: Option<RecordType>,
+    namespace: String,
+    unmet: Unmet,
 }
 
 /// What one zone should hold, and what may go.
@@ -77,16 +86,17 @@ impl Wishes {
             match record_set(object, age, &surroundings) {
                 Ok(Asked { intent, unknown }) => wishes.place(intent, unknown, &candidates),
                 Err(bad) => {
-                    let rtype = object.spec.rtype.parse().unwrap_or(RecordType::from_code(0));
+                    let rtype = object.spec.rtype.parse().ok();
+                    let unmet = Unmet::Mistaken;
                     match wanted_name(&object.spec) {
-                        Some(name) => wishes.refused.push((name, rtype, Unmet::Mistaken)),
+                        Some(name) => wishes.refused.push(Refused { name, rtype, namespace, unmet }),
                         None => wishes.has_nameless = true,
                     }
                     let message = format!("{}: {bad}", declared.place);
                     wishes.refuse(Rejection {
                         holder,
                         name: None,
-                        rtype,
+                        rtype: rtype.unwrap_or(RecordType::from_code(0)),
                         reason: Reason::InvalidValue,
                         message,
                     });
@@ -112,7 +122,12 @@ impl Wishes {
             self.unclear.insert(intent.holder.clone());
         }
         if let Some(first) = rejections.first() {
-            self.refused.push((intent.name.clone(), intent.rtype, first.reason.unmet()));
+            self.refused.push(Refused {
+                name: intent.name.clone(),
+                rtype: Some(intent.rtype),
+                namespace: intent.namespace.clone(),
+                unmet: first.reason.unmet(),
+            });
         }
         rejections.into_iter().for_each(|rejection| self.refuse(rejection));
         for candidate in candidates {
@@ -145,7 +160,7 @@ impl Wishes {
         let mut report = ZoneReport {
             key: zone.zone.key.clone(),
             domain: zone.zone.domain.clone(),
-            identity: format!("{}/{}", zone.provider, zone.zone.domain),
+            identity: zone.binding.clone(),
             pass: Pass::default(),
             rejections: Vec::new(),
             error: None,
@@ -185,20 +200,29 @@ impl Wishes {
         resolve_wishes(zone, worker, wishes.iter().map(|(name, intent)| (name, intent)))
     }
 
-    /// Keeps what the names of refused wishes hold, whoever holds it now: an object may have been renamed.
+    /// Keeps what the namespaces of refused wishes hold at their names: an object may have been renamed.
     fn reserve(&self, zone: &Zone, rejections: &[Rejection], desired: &mut Desired) {
         for rejection in rejections {
             if let Some(name) = &rejection.name {
-                desired.reserve(name.clone(), rejection.rtype, rejection.reason.unmet());
+                let namespace = rejection.holder.namespace();
+                desired.reserve(name.clone(), Some(rejection.rtype), namespace, rejection.reason.unmet());
             }
         }
-        for (name, rtype, unmet) in &self.refused {
+        let refused: BTreeSet<_> =
+            rejections.iter().map(|it| (it.name.as_ref(), &it.holder, it.rtype)).collect();
+        for (name, intent) in self.by_zone.get(&zone.key).into_iter().flatten() {
+            if !refused.is_empty() && refused.contains(&(Some(name), &intent.holder, intent.rtype)) {
+                let values = intent.values.iter().flatten();
+                values.for_each(|rdata| desired.refuse_value(name.clone(), rdata.clone()));
+            }
+        }
+        for Refused { name, rtype, namespace, unmet } in &self.refused {
             let name = match name {
                 WantedName::Absolute(name) => Some(name.clone()),
                 WantedName::Relative(text) => Name::parse_under(text, &zone.domain).ok(),
             };
             if let Some(name) = name.filter(|name| name.is_within(&zone.domain)) {
-                desired.reserve(name, *rtype, *unmet);
+                desired.reserve(name, *rtype, namespace, *unmet);
             }
         }
     }
@@ -211,7 +235,9 @@ impl Wishes {
         }
         let outranked = self.outranked.get(&zone.key).map_or(&[][..], Vec::as_slice);
         let incumbents = worker.incumbents(outranked.iter().map(|(name, _, _)| name.clone()));
-        let is_moving = |name: &Name, rtype| incumbents.contains_key(&(name.clone(), rtype));
+        let is_moving = |name: &Name, rtype| {
+            incumbents.get(name).is_some_and(|held| held.iter().any(|(held, _)| *held == rtype))
+        };
         let moving = outranked.iter().filter(|(name, rtype, _)| is_moving(name, *rtype));
         let moving = moving.map(|(_, _, holder)| holder);
         let all = || self.rejections.iter().chain(rejections);

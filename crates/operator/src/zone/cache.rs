@@ -8,12 +8,15 @@ use std::{
 use tokio::time::Instant;
 use zonekeeper_kernel::{
     name::Name,
-    record::{Live, MarkerIndex, RecordId},
+    record::{Live, LiveRecord, MarkerIndex, RecordId},
 };
 use zonekeeper_providers::{Effect, ProviderError, ZoneAccess};
 
-/// For how long after a write a listing without it is doubted.
+/// A listing that began within this time after a write may show the zone as it was before: the write is believed.
 const SETTLING: Duration = Duration::from_secs(30);
+/// So many records are read by their ids where a listing does not show our writes; of more than that our writes are
+/// believed without a look, until a listing that began later.
+const MOST_LOOKS: usize = 100;
 
 /// The live records of a zone.
 pub struct Cache {
@@ -21,7 +24,15 @@ pub struct Cache {
     live: Live,
     read_at: Option<Instant>,
     next: Reading,
-    recent: BTreeMap<RecordId, Instant>,
+    /// Our own writes of a short time ago, by the id of their record.
+    recent: BTreeMap<RecordId, Written>,
+}
+
+/// A write that was acknowledged; what is there since, or that nothing is, the cache knows.
+#[derive(Debug)]
+struct Written {
+    at: Instant,
+    name: Name,
 }
 
 /// What a zone is read for.
@@ -65,9 +76,15 @@ impl Cache {
 
     /// Reads the zone next time, to see whether anything has changed.
     pub fn scan(&mut self) {
-        if self.read_at.take().is_some() {
+        if self.read_at.is_some() {
             self.next = Reading::Scan;
         }
+    }
+
+    /// Gives up a scan: what is known goes on being used. False where it is not known.
+    pub fn put_off_scan(&mut self) -> bool {
+        self.next = Reading::Needed;
+        self.read_at.is_some()
     }
 
     /// Looks for markers in other places from now on.
@@ -78,37 +95,83 @@ impl Cache {
 
     /// Reads the whole zone, unless that was done; says whether it was read.
     pub async fn fill(&mut self, access: &dyn ZoneAccess) -> Result<bool, ProviderError> {
-        if self.read_at.is_some() {
+        if self.read_at.is_some() && self.next == Reading::Needed {
             return Ok(false);
         }
         let begun = Instant::now();
-        let mut live = Live::indexed_by(self.index.clone());
-        live.extend(match self.next {
+        let listed = match self.next {
             Reading::Needed => access.list().await?,
             Reading::Scan => access.scan().await?,
-        });
+        };
+        let mut live = Live::indexed_by(self.index.clone());
+        live.extend(self.corrected(access, begun, listed, |_| true).await?);
         self.next = Reading::Needed;
-        self.recent.retain(|_, written| written.elapsed() < SETTLING);
-        let mut missing: BTreeSet<RecordId> = self.recent.keys().cloned().collect();
-        if !missing.is_empty() {
-            for (_, records) in live.iter() {
-                for record in records {
-                    missing.remove(&record.id);
-                }
-            }
-        }
-        // A listing may lag behind our own write; the record itself does not.
-        for id in missing {
-            match access.find(&id).await? {
-                Some((name, record)) => live.insert(name, record),
-                None => {
-                    self.recent.remove(&id);
-                }
-            }
-        }
         self.live = live;
         self.read_at = Some(begun);
         Ok(true)
+    }
+
+    /// What was listed, with our own writes in it that the listing is too early to show.
+    ///
+    /// Guarantees: a write that was acknowledged is undone here only by a read of that record by its id, or by a
+    /// listing that began well after it. What was deleted does not come back by a listing.
+    async fn corrected(
+        &mut self,
+        access: &dyn ZoneAccess,
+        begun: Instant,
+        listed: Vec<(Name, LiveRecord)>,
+        was_read: impl Fn(&Name) -> bool,
+    ) -> Result<Vec<(Name, LiveRecord)>, ProviderError> {
+        self.recent.retain(|_, written| written.at + SETTLING > begun);
+        // Where ids come again, a listing is never behind our own writes.
+        if self.recent.is_empty() || access.reuses_ids() {
+            return Ok(listed);
+        }
+        let mut missed: BTreeSet<RecordId> = self
+            .recent
+            .iter()
+            .filter(|(id, written)| was_read(&written.name) && self.believed(id, written).is_some())
+            .map(|(id, _)| id.clone())
+            .collect();
+        let mut records = Vec::with_capacity(listed.len());
+        for (name, record) in listed {
+            let Some(written) = self.recent.get(&record.id) else {
+                records.push((name, record));
+                continue;
+            };
+            match self.believed(&record.id, written) {
+                // It is gone, and no other record gets its id.
+                None => {}
+                Some(believed) if *believed == record && written.name == name => {
+                    missed.remove(&record.id);
+                    records.push((name, record));
+                }
+                // What was there before our write, or what was written since by others.
+                Some(_) => drop(missed.insert(record.id)),
+            }
+        }
+        let mut looked = Vec::new();
+        for (looks, id) in missed.into_iter().enumerate() {
+            let Some(written) = self.recent.get(&id) else { continue };
+            if looks >= MOST_LOOKS {
+                let believed = self.believed(&id, written).cloned();
+                records.extend(believed.map(|record| (written.name.clone(), record)));
+                continue;
+            }
+            let at = Instant::now();
+            let found = access.find(&id).await?;
+            // What a read by id shows is believed as our own writes are.
+            let name = found.as_ref().map_or_else(|| written.name.clone(), |(name, _)| name.clone());
+            looked.push((id, Written { at, name }));
+            records.extend(found);
+        }
+        self.recent.extend(looked);
+        Ok(records)
+    }
+
+    /// A record as we wrote it, or as a read by its id showed it since; none where it is gone.
+    fn believed(&self, id: &RecordId, written: &Written) -> Option<&LiveRecord> {
+        self.live.at(&written.name).iter().find(|record| record.id == *id)
     }
 
     /// Reads some names afresh: each by itself, or the whole zone where that takes fewer calls, and says so.
@@ -121,11 +184,18 @@ impl Cache {
             self.forget();
             return self.fill(access).await;
         }
+        let begun = Instant::now();
         let read = access.read(names).await?;
+        let read = self.corrected(access, begun, read, |name| names.contains(name)).await?;
         let mut by_name: BTreeMap<Name, Vec<_>> =
             names.iter().map(|name| (name.clone(), Vec::new())).collect();
         for (name, record) in read {
-            by_name.entry(name).or_default().push(record);
+            match by_name.get_mut(&name) {
+                Some(records) => records.push(record),
+                // It was renamed meanwhile.
+                None if self.live.at(&name).iter().any(|other| other.id == record.id) => {}
+                None => self.live.insert(name, record),
+            }
         }
         for (name, records) in by_name {
             self.live.replace(&name, records);
@@ -135,13 +205,12 @@ impl Cache {
 
     /// Carries our own write over.
     pub fn patch(&mut self, effect: Effect) {
-        if let Some((_, id)) = &effect.removed {
-            self.recent.remove(id);
-        }
-        if let Some(record) = &effect.written
-            && !record.id.0.is_empty()
-        {
-            self.recent.insert(record.id.clone(), Instant::now());
+        let at = Instant::now();
+        let removed = effect.removed.iter().map(|(_, id)| id);
+        for id in removed.chain(effect.written.iter().map(|record| &record.id)) {
+            if !id.0.is_empty() {
+                self.recent.insert(id.clone(), Written { at, name: effect.name.clone() });
+            }
         }
         effect.patch(&mut self.live);
     }

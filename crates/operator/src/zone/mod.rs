@@ -2,37 +2,38 @@
 
 mod cache;
 mod pass;
+mod repeats;
+mod settling;
 mod wishes;
 
 pub use cache::Cache;
 pub use pass::{Failure, Ledger, NoLedger, Order, Pass, Waiting};
+pub use settling::Deletes;
 pub use wishes::resolve_wishes;
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
-    time::Duration,
-};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use tokio::time::Instant;
 
 use zonekeeper_kernel::{
     capability::Capabilities,
-    claim::{Claim, Known, NameClaims},
+    claim::{Claim, Known, KnownIds, NameClaims},
     guard::{self, Approval, Limits, Subject, Verdict, Window},
     holder::{Holder, HolderRef},
-    marker::Registry,
+    marker::{Form, Registry, comment},
     name::Name,
-    plan::{Change, Evidence, Plan, Scope, Settled, Situation, plan},
+    plan::{Cause, Change, Evidence, Plan, Scope, Settled, Situation, plan},
     rdata::{Rdata, RecordType},
     record::{LiveRecord, RecordId},
     render,
     resolve::Incumbents,
-    zone::Rules,
+    zone::{Policy, Rules},
 };
 use zonekeeper_providers::{ProviderError, ZoneAccess};
 
 use zonekeeper_kernel::desired::{Desired, DesiredSet};
+
+use settling::Settling;
 
 /// Owns one zone: nobody else in this process reads or writes it.
 pub struct ZoneWorker {
@@ -42,11 +43,14 @@ pub struct ZoneWorker {
     cache: Cache,
     known: Known,
     settled: Settled,
+    settling: Settling,
     window: Option<(Instant, Window)>,
     /// Changes that were counted though nobody knows whether they were made.
     in_doubt: BTreeSet<String>,
     /// How many sets are ours, as the last look at the whole zone and our own writes since say.
     owned: usize,
+    /// What was written a short time ago, so that it is not written without end.
+    repeats: repeats::Repeats,
 }
 
 /// How a zone is worked on.
@@ -62,6 +66,8 @@ pub struct Settings {
     pub limits: Option<Limits>,
     /// How long the guard adds changes up.
     pub window: Duration,
+    /// How long no further delete may come before deletes are judged.
+    pub settle: Duration,
     /// Whether all that is there is ours: the zone lives in this process.
     pub is_all_ours: bool,
 }
@@ -75,13 +81,15 @@ impl ZoneWorker {
         Self {
             capabilities: access.capabilities(),
             access,
-            known: if settings.is_all_ours { Known::Everything } else { Known::Ids(BTreeMap::new()) },
+            known: if settings.is_all_ours { Known::Everything } else { Known::Ids(KnownIds::default()) },
             settings,
             cache,
             settled: Settled::default(),
+            settling: Settling::default(),
             window: None,
             in_doubt: BTreeSet::new(),
             owned: 0,
+            repeats: repeats::Repeats::default(),
         }
     }
 
@@ -112,6 +120,10 @@ impl ZoneWorker {
     pub fn adjust(&mut self, access: Arc<dyn ZoneAccess>, settings: Settings) {
         if !Arc::ptr_eq(&self.access, &access) {
             self.cache.reindex(settings.registry.marker_index());
+            if settings.is_all_ours {
+                // A server inside this process that is made anew is empty: what is missing there is no drift.
+                self.settled = Settled::default();
+            }
         }
         self.capabilities = access.capabilities();
         self.access = access;
@@ -141,7 +153,11 @@ impl ZoneWorker {
 
     /// Reads the zone, unless that was done already.
     pub async fn observe(&mut self) -> Result<(), ProviderError> {
-        let is_listed = self.cache.fill(&*self.access).await?;
+        let is_listed = match self.cache.fill(&*self.access).await {
+            // A scan that does not fit into the budget keeps no change waiting: the next one comes.
+            Err(ProviderError::RateLimited { .. }) if self.cache.put_off_scan() => false,
+            other => other?,
+        };
         self.forget_what_is_gone(is_listed);
         Ok(())
     }
@@ -159,8 +175,7 @@ impl ZoneWorker {
         if !is_listed || !self.access.reuses_ids() || known.is_empty() {
             return;
         }
-        let live = self.cache.live().iter().flat_map(|(_, records)| records);
-        *known = live.filter_map(|record| known.remove_entry(&record.id)).collect();
+        known.keep_only(self.cache.live().iter().flat_map(|(_, records)| records).map(|record| &record.id));
     }
 
     /// Forgets what was read: it is not true any more.
@@ -179,8 +194,13 @@ impl ZoneWorker {
     pub fn incumbents(&self, names: impl IntoIterator<Item = Name>) -> Incumbents {
         let mut incumbents = Incumbents::new();
         for name in names {
-            for (record, holder) in self.held_at(&name) {
-                incumbents.entry((name.clone(), record.rdata.rtype())).or_insert(holder);
+            let held: Vec<_> = self
+                .held_at(&name)
+                .into_iter()
+                .map(|(record, holder)| (record.rdata.rtype(), holder))
+                .collect();
+            if !held.is_empty() {
+                incumbents.insert(name, held);
             }
         }
         incumbents
@@ -202,26 +222,70 @@ impl ZoneWorker {
     }
 
     /// Has the guard judge the changes of a plan, which it takes out of it.
-    pub fn guard(&mut self, plan: &mut Plan, scope: Scope<'_>, approval: &Approval) -> Verdict {
+    pub fn guard(
+        &mut self,
+        plan: &mut Plan,
+        scope: Scope<'_>,
+        approval: &Approval,
+        deletes: Deletes,
+    ) -> Verdict {
         if let Scope::Zone = scope {
             self.owned = plan.counts.owned;
         }
-        if self.window.is_some_and(|(begun, _)| begun.elapsed() > self.settings.window) {
+        if self.window.as_ref().is_some_and(|(begun, _)| begun.elapsed() > self.settings.window) {
             self.window = None;
         }
         self.judge_doubts(&plan.changes);
+        self.name_holders(&mut plan.changes);
+        let is_judged = self.settings.limits.is_some() && self.settings.rules.policy != Policy::Observe;
+        let settling = match deletes {
+            Deletes::SeenAt(seen) if is_judged => {
+                self.settling.take_unsettled(&mut plan.changes, scope, seen, self.settings.settle)
+            }
+            Deletes::SeenAt(_) | Deletes::Complete => {
+                self.settling.restart();
+                Vec::new()
+            }
+        };
         // A window begins with the first change that counts, whether or not it is held.
         if self.window.is_none() && plan.changes.iter().any(Window::counts) {
             self.window = Some(self.new_window());
         }
-        let (_, window) = self.window.unwrap_or_else(|| self.new_window());
+        let (_, window) = self.window.clone().unwrap_or_else(|| self.new_window());
         let subject = Subject {
             identity: &self.settings.identity,
             domain: &self.settings.registry.domain,
             rules: &self.settings.rules,
             limits: self.settings.limits,
         };
-        guard::clear(std::mem::take(&mut plan.changes), &subject, window, approval)
+        let verdict = guard::clear(std::mem::take(&mut plan.changes), &subject, window, approval);
+        Verdict { settling, ..verdict }
+    }
+
+    /// Names in full who gives up a set, where its marker had room for a hash only and we know whose that is.
+    fn name_holders(&self, changes: &mut [Change]) {
+        for change in changes {
+            if let Cause::Released(named @ HolderRef::Hash(_)) = &change.cause
+                && let Some(holder) = self.settled.former_holder(&change.name, change.rtype, named)
+            {
+                change.cause = Cause::Released(HolderRef::Full(holder.clone()));
+            }
+        }
+    }
+
+    /// When deletes that settle are to be judged; none where there are none.
+    pub fn settles_at(&self) -> Option<Instant> {
+        self.settling.due()
+    }
+
+    /// The names at which deletes settle: they are judged in one pass.
+    pub fn settling_names(&self) -> impl Iterator<Item = &Name> {
+        self.settling.names()
+    }
+
+    /// Has deletes settle anew: nothing was looked at for a while.
+    pub fn settle_anew(&mut self) {
+        self.settling.restart();
     }
 
     /// What is still to be done was not done.
@@ -241,10 +305,10 @@ impl ZoneWorker {
         (Instant::now(), Window { owned_at_start: self.owned, ..Window::default() })
     }
 
-    /// Takes records for ours that a RecordSet's status knows.
-    pub fn recall(&mut self, ids: impl IntoIterator<Item = (RecordId, Holder)>) {
+    /// Takes records for ours that a RecordSet's status knows, each at this name and type only.
+    pub fn recall(&mut self, ids: impl IntoIterator<Item = (RecordId, (Name, RecordType), Holder)>) {
         if let Known::Ids(known) = &mut self.known {
-            known.extend(ids);
+            ids.into_iter().for_each(|(id, place, holder)| known.insert(id, place, holder));
         }
     }
 
@@ -270,6 +334,28 @@ impl ZoneWorker {
         let Known::Ids(known) = &mut self.known else { return };
         for record in self.cache.live().at(name).iter().filter(|record| record.rdata == *rdata) {
             known.remove(&record.id);
+        }
+    }
+
+    /// Whether a record that is ours was published under our own owner id: how those of an id that was taken over
+    /// came about is not known.
+    pub fn is_published_by_us(&self, name: &Name, rdata: &Rdata) -> bool {
+        let registry = &self.settings.registry;
+        match &registry.form {
+            Form::None => true,
+            Form::Comment(_) => {
+                let mut records = self.cache.live().at(name).iter().filter(|record| record.rdata == *rdata);
+                records.all(|record| {
+                    comment::split(&record.comment)
+                        .marker
+                        .is_none_or(|marker| marker.owner == registry.owner.hash())
+                })
+            }
+            Form::Txt(form) => {
+                let claims = NameClaims::read(registry, &self.known, self.cache.live(), name);
+                let marker = claims.marker(rdata.rtype()).and_then(|marker| form.read(&marker.record.rdata));
+                marker.is_none_or(|labels| labels.owner() == registry.owner.as_str())
+            }
         }
     }
 

@@ -15,7 +15,7 @@ use zonekeeper_kernel::{
 };
 use zonekeeper_providers::{Outcome, Progress, ProviderError, Retry, ZoneAccess, describe};
 
-use crate::zone::ZoneWorker;
+use crate::zone::{Deletes, ZoneWorker};
 
 /// A record read longer ago than this is read again before it is updated; before a delete, always.
 const STALE: Duration = Duration::from_secs(5);
@@ -23,6 +23,8 @@ const STALE: Duration = Duration::from_secs(5);
 const ROUNDS: u32 = 12;
 /// How long a pass waits before a round; the pause grows with every round that gets nothing done.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
+/// More changes than this may not be sent at once.
+const ONE_MESSAGE: usize = 100;
 /// A change that is refused as out of date this often is refused for good.
 const STALE_TRIES: u32 = 3;
 
@@ -48,6 +50,8 @@ pub struct Order<'a> {
     pub approval: &'a Approval,
     /// How long it may wait for a provider that asks for it.
     pub waiting: Waiting,
+    /// Whether the deletes are all that there will be.
+    pub deletes: Deletes,
     /// Told how many changes are done.
     pub progress: &'a Progress<'a>,
     /// Keeps what the guard must not forget.
@@ -102,13 +106,29 @@ enum Round {
     GaveUp(Option<Duration>),
 }
 
+impl Pass {
+    /// Whether the zone is what was asked for, but for what trying again would not change.
+    fn is_through(&self, scope: Scope<'_>) -> bool {
+        matches!(scope, Scope::Zone) && self.failed.iter().all(|it| it.error.retry() == Retry::Never)
+    }
+}
+
 impl ZoneWorker {
     /// Makes the zone what is desired, as far as the guard and the provider allow.
     ///
     /// Guarantees: a write whose reply was lost is never repeated before the zone was read again.
     pub async fn pass(&mut self, order: &Order<'_>) -> Result<Pass, ProviderError> {
+        let pass = self.rounds(order).await?;
+        if pass.is_through(order.scope) {
+            self.access.passed();
+        }
+        Ok(pass)
+    }
+
+    async fn rounds(&mut self, order: &Order<'_>) -> Result<Pass, ProviderError> {
         let mut pass = Pass::default();
         let mut pause = FIRST_PAUSE;
+        self.settled.forget_all_but(order.desired, order.scope);
         for round in 1..=ROUNDS {
             let (applied, failed) = (pass.applied.len(), std::mem::take(&mut pass.failed));
             let access = self.access.clone();
@@ -170,12 +190,12 @@ impl ZoneWorker {
     ) -> Result<Round, ProviderError> {
         self.observe().await?;
         pass.plan = self.plan(order.desired, order.evidence, order.scope);
-        pass.verdict = self.guard(&mut pass.plan, order.scope, order.approval);
+        pass.verdict = self.guard(&mut pass.plan, order.scope, order.approval, order.deletes);
         let doubtful = self.doubtful(pass.verdict.cleared.changes());
         if !doubtful.is_empty() {
             self.refresh(&doubtful).await?;
             pass.plan = self.plan(order.desired, order.evidence, order.scope);
-            pass.verdict = self.guard(&mut pass.plan, order.scope, order.approval);
+            pass.verdict = self.guard(&mut pass.plan, order.scope, order.approval, order.deletes);
             // What came up only now was not read afresh: it waits for the next round.
             let is_new = |change: &Change| !self.doubtful(std::slice::from_ref(change)).is_subset(&doubtful);
             if pass.verdict.cleared.changes().iter().any(is_new) {
@@ -183,8 +203,13 @@ impl ZoneWorker {
                 return Ok(Round::Again(Duration::ZERO));
             }
         }
+        let (withheld, wait) = self.repeats.withhold(&mut pass.verdict.cleared, Instant::now());
+        if pass.verdict.cleared.changes().is_empty() && !withheld.is_empty() {
+            pass.failed.extend(withheld);
+            return Ok(Round::GaveUp(wait));
+        }
         if pass.verdict.cleared.changes().is_empty() {
-            self.settle(order.desired, &pass.plan);
+            self.settle(order.desired, pass);
             return Ok(Round::Done);
         }
         if is_repetition(&pass.applied, pass.verdict.cleared.changes()) {
@@ -197,6 +222,9 @@ impl ZoneWorker {
         if !pass.verdict.released_by_approval {
             pass.verdict.cleared.arrivals_first();
         }
+        if pass.verdict.cleared.changes().len() > ONE_MESSAGE {
+            pass.verdict.cleared.take_turns();
+        }
         self.enter(pass, order).await?;
         let outcomes = access.apply(&pass.verdict.cleared, order.progress).await;
         let changes = std::mem::take(&mut pass.verdict.cleared).into_changes();
@@ -205,8 +233,8 @@ impl ZoneWorker {
 
     /// Has the guard's memory kept before anything is sent that it must not forget.
     async fn enter(&mut self, pass: &Pass, order: &Order<'_>) -> Result<(), ProviderError> {
-        let (begun, before) = self.window.unwrap_or_else(|| self.new_window());
-        let mut window = before;
+        let (begun, before) = self.window.clone().unwrap_or_else(|| self.new_window());
+        let mut window = before.clone();
         for change in pass.verdict.cleared.changes() {
             window.count(change);
         }
@@ -218,10 +246,13 @@ impl ZoneWorker {
             self.window = Some((begun, before));
         }
         let used = match (order.approval, pass.verdict.released_by_approval) {
+            (Approval::Held(_), true) if zonekeeper_kernel::mutant::is_on("zone: approval unrecorded") => {
+                None
+            }
             (Approval::Held(hash), true) => Some(hash.as_str()),
             (Approval::Held(_) | Approval::Whole | Approval::None, _) => None,
         };
-        if used.is_none() && !is_kept {
+        if (used.is_none() && !is_kept) || zonekeeper_kernel::mutant::is_on("zone: ledger skipped") {
             return Ok(());
         }
         order.ledger.enter(begun, window, used).await
@@ -240,8 +271,8 @@ impl ZoneWorker {
                     is_stale && !(change.unchanged.is_empty() && self.access.compares_before_writing())
                 }
                 Edit::Create { role: Role::Data, .. } => false,
-                Edit::Update { .. } => is_stale,
-                Edit::Delete { .. } => true,
+                Edit::Update { .. } => is_stale && !zonekeeper_kernel::mutant::is_on("zone: updates unread"),
+                Edit::Delete { .. } => !zonekeeper_kernel::mutant::is_on("zone: deletes unread"),
             })
         };
         let doubtful = changes.iter().filter(needs_reading);
@@ -277,7 +308,9 @@ impl ZoneWorker {
                 }
                 Outcome::Unknown(error) => {
                     self.count_in_doubt(&change);
-                    self.forget();
+                    if !zonekeeper_kernel::mutant::is_on("zone: repeats lost writes") {
+                        self.forget();
+                    }
                     again = Some(Duration::ZERO);
                     pass.failed.push(Failure { change, error });
                 }
@@ -290,7 +323,12 @@ impl ZoneWorker {
                 Outcome::NotSent(error) => {
                     match error.retry() {
                         Retry::Never => gave_up = Some(None),
-                        Retry::Backoff if matches!(error, ProviderError::Credentials { .. }) => {
+                        Retry::Backoff
+                            if matches!(
+                                error,
+                                ProviderError::Credentials { .. } | ProviderError::ZoneNotFound { .. }
+                            ) =>
+                        {
                             gave_up = Some(None)
                         }
                         Retry::Backoff => again = again.or(Some(Duration::from_millis(200))),
@@ -313,6 +351,7 @@ impl ZoneWorker {
     fn count_in_doubt(&mut self, change: &Change) {
         if let Some((_, window)) = &mut self.window
             && Window::counts(change)
+            && !zonekeeper_kernel::mutant::is_on("zone: doubt is free")
         {
             window.count(change);
             self.in_doubt.insert(render::hash_line(change));
@@ -320,15 +359,25 @@ impl ZoneWorker {
     }
 
     fn remember(&mut self, change: &Change, effects: &[zonekeeper_providers::Effect]) {
-        if let Some((_, window)) = &mut self.window {
+        if let Some((_, window)) = &mut self.window
+            && !zonekeeper_kernel::mutant::is_on("zone: window forgotten")
+        {
             window.count(change);
+            window.note(change);
         }
+        self.repeats.note(change, Instant::now());
         match change.operation {
             Operation::Create => self.owned += 1,
-            Operation::Delete => self.owned = self.owned.saturating_sub(1),
+            Operation::Delete => {
+                self.owned = self.owned.saturating_sub(1);
+                self.settled.bury(&change.name, change.rtype);
+            }
             Operation::Update => {}
         }
         let Known::Ids(known) = &mut self.known else { return };
+        if zonekeeper_kernel::mutant::is_on("zone: forgets its writes") {
+            return;
+        }
         for (edit, effect) in change.edits.iter().zip(effects).filter(|(edit, _)| edit.role() == Role::Data) {
             if let Some((_, id)) = &effect.removed {
                 known.remove(id);
@@ -337,18 +386,22 @@ impl ZoneWorker {
             if let (Some(holder), Some(record)) = (holder_of(change, edit), &effect.written)
                 && !record.id.0.is_empty()
             {
-                known.insert(record.id.clone(), holder.clone());
+                let place = (edit.name().clone(), record.rdata.rtype());
+                known.insert(record.id.clone(), place, holder.clone());
             }
         }
     }
 
-    /// Nothing is left to do: what differs from these wishes from now on is drift.
-    fn settle(&mut self, desired: &Desired, plan: &Plan) {
-        let rejected: BTreeSet<&Name> =
-            plan.rejections.iter().filter_map(|rejection| rejection.name.as_ref()).collect();
+    /// Nothing is left to do: what differs from these wishes from now on is drift. What waits was not applied.
+    fn settle(&mut self, desired: &Desired, pass: &Pass) {
+        let (plan, verdict) = (&pass.plan, &pass.verdict);
+        let held = verdict.held.iter().map(|held| &held.change);
+        let waiting = held.chain(&verdict.observed).chain(&verdict.settling).chain(&plan.withheld);
+        let rejected = plan.rejections.iter().filter_map(|rejection| rejection.name.as_ref());
+        let open: BTreeSet<&Name> = waiting.map(|change| &change.name).chain(rejected).collect();
         for (name, sets) in desired.iter() {
             for set in sets {
-                if matches!(set.values, Values::Known(_)) && !rejected.contains(name) {
+                if matches!(set.values, Values::Known(_)) && !open.contains(name) {
                     self.settled.insert(name.clone(), set.clone());
                 }
             }

@@ -68,6 +68,10 @@ impl ZoneAccess for Access {
         Ok(found.flat_map(|(name, records)| listed(name, records)).collect())
     }
 
+    fn passed(&self) {
+        self.zone.know();
+    }
+
     async fn apply(&self, cleared: &Cleared, progress: &Progress<'_>) -> Vec<Outcome> {
         let outcomes = self.zone.apply(cleared.changes());
         progress(outcomes.len());

@@ -36,11 +36,18 @@ pub(super) fn answer(zones: &Zones, name: &Name, rtype: RecordType, any: AnyAnsw
     while let Some(name) = names.last().filter(|_| names.len() <= MAX_ALIASES) {
         let Some(zone) = zones.enclosing(name, rtype) else {
             if names.len() == 1 {
-                answer.rcode = Rcode::REFUSED;
+                answer.rcode = if zones.is_begun() { Rcode::REFUSED } else { Rcode::SERVFAIL };
             }
             break;
         };
         let state = zone.state();
+        if !state.is_known() {
+            // The target of an alias is asked for again by itself, as if another server had it.
+            if names.len() == 1 {
+                answer.rcode = Rcode::SERVFAIL;
+            }
+            break;
+        }
         let place = find(state.tree(), name, rtype);
         if names.len() == 1 {
             // The bit is about the first name in the answer (RFC 1035 section 4.1.1).

@@ -16,6 +16,7 @@ mod find;
 mod key;
 mod lookup;
 mod notify;
+mod outside;
 mod peer;
 mod reply;
 mod request;
@@ -47,6 +48,7 @@ use self::{
 pub use self::{
     authority::Authority,
     peer::{PeerError, TransferPeer},
+    server::take_failures,
 };
 use crate::{Provider, ProviderError, ZoneAccess, wire};
 
@@ -98,6 +100,8 @@ impl Builtin {
     }
 
     /// Serves a zone from now on; one that is served already gets this authority and keeps its records.
+    ///
+    /// Guarantees: until [`ZoneAccess::passed`] was called, it answers SERVFAIL, transfers nothing and notifies nobody.
     pub fn declare(&self, domain: Name, authority: Authority) {
         let mut made = None;
         let zone = self.service.zones.get_or_insert(domain.clone(), || {

@@ -29,13 +29,17 @@ const PATIENCE: [Duration; 5] = [
     Duration::from_secs(16),
 ];
 
-/// Tells one server of every change to one zone, until the zone is gone; a newer change replaces the older.
+/// Tells one server of every change to one zone, from the moment at which its contents are known until the zone is
+/// gone; a newer change replaces the older.
 pub(super) async fn notify_of_changes(
     zone: Weak<Zone>,
-    mut serials: watch::Receiver<u32>,
+    mut serials: watch::Receiver<Option<u32>>,
     from: IpAddr,
     to: SocketAddr,
 ) {
+    if serials.wait_for(Option::is_some).await.is_err() {
+        return;
+    }
     loop {
         serials.mark_unchanged();
         let Some(soa) = zone.upgrade().and_then(|zone| zone.state().soa()) else { return };
@@ -55,7 +59,7 @@ pub(super) async fn notify_of_changes(
 }
 
 /// Follows the zone without keeping it.
-pub(super) fn watch_of(zone: &Arc<Zone>) -> (Weak<Zone>, watch::Receiver<u32>) {
+pub(super) fn watch_of(zone: &Arc<Zone>) -> (Weak<Zone>, watch::Receiver<Option<u32>>) {
     (Arc::downgrade(zone), zone.serials())
 }
 

@@ -3,7 +3,11 @@
 use std::{
     io,
     net::{IpAddr, SocketAddr},
-    sync::Arc,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
     time::Duration,
 };
 
@@ -35,6 +39,14 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// The longest datagram.
 const MAX_DATAGRAM: usize = 65_535;
 
+/// Questions whose answer has panicked, and that nobody has counted yet.
+static FAILURES: AtomicU64 = AtomicU64::new(0);
+
+/// How many questions were not answered because of a fault of our own, since this was asked last.
+pub fn take_failures() -> u64 {
+    FAILURES.swap(0, Ordering::Relaxed)
+}
+
 /// What is served, and to whom.
 #[derive(Debug)]
 pub(super) struct Service {
@@ -55,7 +67,13 @@ pub(super) struct Sockets {
 
 impl Service {
     fn respond(&self, message: &[u8], source: IpAddr, transport: Transport) -> Reply {
-        respond(&self.zones, &self.peers, message, source, transport)
+        // Whatever one question does, the next one is answered.
+        let answer = || respond(&self.zones, &self.peers, message, source, transport);
+        catch_unwind(AssertUnwindSafe(answer)).unwrap_or_else(|_| {
+            FAILURES.fetch_add(1, Ordering::Relaxed);
+            tracing::error!(%source, "panicked over a question, which is not answered");
+            Reply::Silence
+        })
     }
 }
 

@@ -36,8 +36,13 @@ pub(super) struct Transfer {
 /// Begins a transfer, or says why there is none.
 pub(super) fn start(zones: &Zones, header: Header, request: &Request<'_>, transport: Transport) -> Reply {
     let Some(zone) = zones.get(&request.name) else {
-        return Reply::Message(reply::error(header, request, Rcode::NOTAUTH));
+        let rcode = if zones.is_begun() { Rcode::NOTAUTH } else { Rcode::SERVFAIL };
+        return Reply::Message(reply::error(header, request, rcode));
     };
+    if !zone.state().is_known() {
+        // A secondary that has an older copy goes on serving it.
+        return Reply::Message(reply::error(header, request, Rcode::SERVFAIL));
+    }
     let is_incremental = request.question.qtype() == Rtype::IXFR;
     let is_current =
         is_incremental && request.serial.is_some_and(|serial| serial >= Serial::from(zone.state().serial()));

@@ -18,8 +18,8 @@ use crate::{Outcome, ProviderError};
 pub(super) struct Zone {
     domain: Name,
     state: RwLock<State>,
-    /// Tells the current serial number to whoever notifies secondaries.
-    serials: watch::Sender<u32>,
+    /// Tells the current serial number to the tasks that notify secondaries; none while nothing is known.
+    serials: watch::Sender<Option<u32>>,
 }
 
 /// What a zone holds at one moment: whoever reads it sees all of an `apply`, or nothing.
@@ -30,18 +30,20 @@ pub(super) struct State {
     serial: u32,
     last_id: u64,
     is_served: bool,
+    /// Whether it holds what is wanted of it. Until then it is empty, and nobody may take that for an answer.
+    is_known: bool,
 }
 
 // === impl Zone ===
 
 impl Zone {
-    /// An empty zone.
+    /// An empty zone of which nothing is known yet.
     pub(super) fn new(domain: Name, authority: Authority, serial: u32) -> Arc<Self> {
         let tree = Tree::new(domain.clone());
-        let mut state = State { tree, authority, serial, last_id: 0, is_served: true };
+        let mut state = State { tree, authority, serial, last_id: 0, is_served: true, is_known: false };
         let records = given(&state.tree, &domain);
         state.put_apex(records);
-        Arc::new(Self { domain, state: RwLock::new(state), serials: watch::Sender::new(serial) })
+        Arc::new(Self { domain, state: RwLock::new(state), serials: watch::Sender::new(None) })
     }
 
     /// Its domain.
@@ -55,8 +57,17 @@ impl Zone {
     }
 
     /// Follows the serial number.
-    pub(super) fn serials(&self) -> watch::Receiver<u32> {
+    pub(super) fn serials(&self) -> watch::Receiver<Option<u32>> {
         self.serials.subscribe()
+    }
+
+    /// Says that the zone holds what is wanted of it: from now on it is answered from, notified of and transferred.
+    pub(super) fn know(&self) {
+        let mut state = self.write();
+        if !state.is_known {
+            state.is_known = true;
+            self.serials.send_replace(Some(state.serial));
+        }
     }
 
     /// Gives the zone another authority.
@@ -93,12 +104,14 @@ impl Zone {
         self.state.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Moves the serial number on (RFC 1982: it wraps) and wakes whoever follows it.
+    /// Moves the serial number on (RFC 1982: it wraps) and wakes the tasks that follow it.
     fn publish(&self, state: &mut State) {
         state.serial = state.serial.wrapping_add(1);
         let records = given(&state.tree, &self.domain);
         state.put_apex(records);
-        self.serials.send_replace(state.serial);
+        if state.is_known {
+            self.serials.send_replace(Some(state.serial));
+        }
     }
 }
 
@@ -124,6 +137,11 @@ impl State {
     /// The serial number.
     pub(super) fn serial(&self) -> u32 {
         self.serial
+    }
+
+    /// Whether it holds what is wanted of it.
+    pub(super) fn is_known(&self) -> bool {
+        self.is_known
     }
 
     /// An error once the zone is served no more.

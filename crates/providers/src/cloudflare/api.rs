@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use reqwest::{Method, StatusCode, header::HeaderMap};
+use reqwest::{Method, Response, StatusCode, header::HeaderMap};
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
@@ -26,6 +26,8 @@ const EXCERPT: usize = 200;
 const LONGEST_MESSAGE: usize = 500;
 /// Cloudflare blocks for the rest of the window; without a header we can't know how long that is.
 const BLIND_WAIT: Duration = Duration::from_secs(60);
+/// Cloudflare's longest page, 5,000 records with comments and tags, is a tenth of this.
+const LARGEST_ANSWER: usize = 64 << 20;
 /// A server that asks for more is asked again after this long: its window is 5 minutes.
 const LONGEST_WAIT: Duration = Duration::from_secs(3_600);
 
@@ -36,6 +38,8 @@ pub struct Client {
     token: SecretString,
     budget: Arc<Budget>,
     reads: ReadTries,
+    /// How long a request of a zone waits for the budget; none waits as long as it takes.
+    budget_patience: Option<Duration>,
     fence: Arc<dyn Fence>,
     meter: Arc<dyn Meter>,
     timeout: Duration,
@@ -94,6 +98,11 @@ pub enum Failure {
         /// How long to wait.
         after: Duration,
     },
+    /// Our own budget for this credential is used up: it was never sent.
+    OverBudget {
+        /// How long to wait.
+        after: Duration,
+    },
     /// It was never sent.
     NotSent {
         /// Why.
@@ -148,6 +157,7 @@ impl Client {
             token: SecretString::from(settings.token.expose_secret().trim()),
             budget,
             reads: ReadTries { tries: settings.read_tries, patience: settings.patience },
+            budget_patience: settings.budget_patience,
             fence: settings.fence.clone(),
             meter: settings.meter.clone(),
             timeout: settings.timeout,
@@ -184,14 +194,20 @@ impl Client {
     /// Sends a request once.
     #[tracing::instrument(level = "debug", name = "request", skip_all, fields(method = %request.method, path = request.path))]
     pub async fn send<T: DeserializeOwned>(&self, request: &Request) -> Result<Reply<T>, Failure> {
-        self.budget.acquire(request.purpose).await;
+        match zone_of(&request.path) {
+            Some(zone) => {
+                let allowed = self.budget.acquire_for(zone, request.purpose, self.budget_patience).await;
+                allowed.map_err(|after| Failure::OverBudget { after })?;
+            }
+            None => self.budget.acquire(request.purpose).await,
+        }
         let begun = Instant::now();
         let answer = self.exchange(request).await;
         let outcome = match &answer {
             Ok(_) => Outcome::Success,
             Err(Failure::Refused { .. }) => Outcome::Refused,
             Err(Failure::RateLimited { .. }) => Outcome::RateLimited,
-            Err(Failure::NotSent { .. } | Failure::Lost { .. }) => Outcome::Lost,
+            Err(Failure::OverBudget { .. } | Failure::NotSent { .. } | Failure::Lost { .. }) => Outcome::Lost,
         };
         self.meter.request(method_name(&request.method), outcome, begun.elapsed());
         answer
@@ -221,11 +237,30 @@ impl Client {
         if let Some(header) = response.headers().get("ratelimit").and_then(|value| value.to_str().ok()) {
             self.budget.correct(header);
         }
-        let body = response.bytes().await.map_err(|error| self.transport(error))?;
+        let body = self.body(response).await?;
         self.understand(status, &body)
     }
 
-    fn understand<T: DeserializeOwned>(&self, status: StatusCode, body: &[u8]) -> Result<Reply<T>, Failure> {
+    /// The body of an answer, unless it is too large to be one of Cloudflare's.
+    async fn body(&self, mut response: Response) -> Result<Vec<u8>, Failure> {
+        let mut body = Vec::new();
+        while let Some(chunk) = response.chunk().await.map_err(|error| self.transport(error))? {
+            if body.len() + chunk.len() > LARGEST_ANSWER {
+                let message = format!("{} sent more than {LARGEST_ANSWER} bytes", self.base);
+                return Err(Failure::Lost { message });
+            }
+            body.extend_from_slice(&chunk);
+        }
+        Ok(body)
+    }
+
+    /// What an answer means.
+    #[doc(hidden)]
+    pub fn understand<T: DeserializeOwned>(
+        &self,
+        status: StatusCode,
+        body: &[u8],
+    ) -> Result<Reply<T>, Failure> {
         if status.is_server_error() {
             return Err(Failure::Lost { message: self.excerpt(status, body) });
         }
@@ -306,6 +341,12 @@ impl fmt::Debug for Client {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("Client").field("base", &self.base).finish_non_exhaustive()
     }
+}
+
+/// The id of the zone that a request is about.
+fn zone_of(path: &str) -> Option<&str> {
+    let id = path.strip_prefix("/zones/")?.split(['/', '?']).next()?;
+    Some(id).filter(|id| !id.is_empty())
 }
 
 fn method_name(method: &Method) -> &'static str {

@@ -104,7 +104,7 @@ impl Batches<'_> {
                 let unknown = changes.iter().map(|_| Outcome::Unknown(error.clone())).collect();
                 (unknown, Some(Stop(error)))
             }
-            Failure::RateLimited { .. } | Failure::NotSent { .. } => {
+            Failure::RateLimited { .. } | Failure::OverBudget { .. } | Failure::NotSent { .. } => {
                 let unsent = changes.iter().map(|_| Outcome::NotSent(error.clone())).collect();
                 (unsent, Some(Stop(error)))
             }

@@ -99,7 +99,12 @@ pub fn concern(status: u16, errors: &[ApiError]) -> Concern {
 pub fn explain(act: &str, failure: &Failure) -> ProviderError {
     match failure {
         Failure::RateLimited { after } => ProviderError::RateLimited {
-            message: format!("{act}: Cloudflare's rate limit is reached; going on in {} s", after.as_secs()),
+            message: format!("{act}: Cloudflare's rate limit is reached; it goes on when Cloudflare allows"),
+            after: *after,
+        },
+        // Said on every object that waits: the same words each time.
+        Failure::OverBudget { after } => ProviderError::RateLimited {
+            message: "waiting for the request budget of the credential, which other changes have used up; it goes on by itself (spec.rateLimit of the DNSProvider)".into(),
             after: *after,
         },
         Failure::NotSent { message } | Failure::Lost { message } => {

@@ -69,6 +69,9 @@ pub struct Settings {
     pub read_tries: u32,
     /// How long a read may wait when Cloudflare's rate limit is reached, where nobody else comes back to it.
     pub patience: Duration,
+    /// How long a request about a zone waits for the credential's budget before it is an error; none waits as long as
+    /// it takes.
+    pub budget_patience: Option<Duration>,
     /// Operations per batch, below what the plan allows; none leaves it to the plan.
     pub batch_limit: Option<usize>,
     /// The account, for tokens that belong to one.
@@ -137,6 +140,7 @@ impl Settings {
             timeout: Duration::from_secs(30),
             read_tries: 4,
             patience: Duration::ZERO,
+            budget_patience: None,
             batch_limit: None,
             account: None,
             fence: Arc::new(Unfenced),
@@ -220,11 +224,11 @@ impl Cloudflare {
 
     async fn get(&self, domain: &Name, id: &str) -> Result<ApiZone, ProviderError> {
         let act = format!("reading zone {domain} by id {id}");
-        let reply: Reply<ApiZone> = self
-            .client
-            .read(format!("/zones/{}", query_text(id)), Purpose::Change)
-            .await
-            .map_err(|failure| explain(&act, &failure))?;
+        let read = self.client.read(format!("/zones/{}", query_text(id)), Purpose::Change).await;
+        let reply: Reply<ApiZone> = match read {
+            Ok(reply) => reply,
+            Err(failure) => return Err(explain_zone(&self.client, domain, id, &act, &failure).await),
+        };
         if Name::parse(&reply.result.name).ok().as_ref() != Some(domain) {
             let message =
                 format!("{act}: that is zone {}; correct spec.zoneID of the DNSZone", reply.result.name);
@@ -314,12 +318,16 @@ impl CloudflareZone {
                     return Ok(records.into_iter().filter_map(ApiRecord::into_live).collect());
                 }
                 Ok(None) => {}
-                Err(failure) => return Err(explain(&act, &failure)),
+                Err(failure) => return Err(self.explain(&act, &failure).await),
             }
         }
         Err(ProviderError::Unavailable {
             message: format!("{act}: its pages keep shifting while they are read"),
         })
+    }
+
+    async fn explain(&self, act: &str, failure: &Failure) -> ProviderError {
+        explain_zone(&self.client, &self.domain, &self.id, act, failure).await
     }
 
     /// One pass over all pages; none where they shifted under it.
@@ -388,11 +396,10 @@ impl ZoneAccess for CloudflareZone {
         for name in names {
             let path =
                 format!("/zones/{}/dns_records?per_page={PAGE}&name={}", self.id, query_text(name.as_str()));
-            let reply: Reply<Vec<ApiRecord>> = self
-                .client
-                .read(path, Purpose::Change)
-                .await
-                .map_err(|failure| explain(&format!("reading {name}"), &failure))?;
+            let reply: Reply<Vec<ApiRecord>> = match self.client.read(path, Purpose::Change).await {
+                Ok(reply) => reply,
+                Err(failure) => return Err(self.explain(&format!("reading {name}"), &failure).await),
+            };
             let live = reply.result.into_iter().filter_map(ApiRecord::into_live);
             records.extend(live.filter(|(found, _)| found == name));
         }
@@ -404,14 +411,51 @@ impl ZoneAccess for CloudflareZone {
         match self.client.read::<ApiRecord>(path, Purpose::Change).await {
             Ok(reply) => Ok(reply.result.into_live()),
             Err(Failure::Refused { status, errors }) if is_missing(status, &errors) => Ok(None),
-            Err(failure) => Err(explain(&format!("reading record {}", id.0), &failure)),
+            Err(failure) => Err(self.explain(&format!("reading record {}", id.0), &failure).await),
         }
     }
 
     async fn apply(&self, cleared: &Cleared, progress: &Progress<'_>) -> Vec<Outcome> {
         let batches = Batches { client: &self.client, zone: &self.id, limit: &self.batch_limit };
-        batches.apply(cleared.changes(), progress).await
+        let mut outcomes = batches.apply(cleared.changes(), progress).await;
+        let is_refused =
+            |outcome: &Outcome| matches!(outcome, Outcome::NotSent(ProviderError::Credentials { .. }));
+        if outcomes.iter().any(is_refused) && is_gone(&self.client, &self.domain, &self.id).await {
+            let gone = || Outcome::NotSent(not_found(&format!("writing to zone {}", self.domain)));
+            outcomes.iter_mut().filter(|outcome| is_refused(outcome)).for_each(|outcome| *outcome = gone());
+        }
+        outcomes
     }
+}
+
+/// Why a request about a zone failed: for a zone that was removed Cloudflare answers as for one that the token may not
+/// see (403, code 10000; seen in the field, 2026-11).
+async fn explain_zone(
+    client: &Client,
+    domain: &Name,
+    id: &str,
+    act: &str,
+    failure: &Failure,
+) -> ProviderError {
+    let error = explain(act, failure);
+    match error {
+        ProviderError::Credentials { .. } if is_gone(client, domain, id).await => not_found(act),
+        other => other,
+    }
+}
+
+/// Whether the token works, and shows no zone of this name with this id.
+async fn is_gone(client: &Client, domain: &Name, id: &str) -> bool {
+    let path = format!("/zones?name={}&per_page=50", query_text(domain.as_str()));
+    let shown: Result<Reply<Vec<ApiZone>>, Failure> = client.read(path, Purpose::Change).await;
+    shown.is_ok_and(|reply| reply.result.iter().all(|zone| zone.id != id))
+}
+
+fn not_found(act: &str) -> ProviderError {
+    let message = format!(
+        "{act}: the token works, and shows this zone no more; add it at Cloudflare again, or give the token Zone:Read for it"
+    );
+    ProviderError::ZoneNotFound { message }
 }
 
 /// Which HTTP status comes with 81044 is not documented (2026-11).

@@ -8,7 +8,7 @@ use std::{
 use domain::base::iana::Rcode;
 use zonekeeper_kernel::{
     name::Name,
-    plan::{Change, Edit},
+    plan::{Change, Edit, Operation},
     rdata::RecordType,
 };
 
@@ -82,6 +82,7 @@ impl<'a> Writer<'a> {
     /// Guarantees: nothing is sent twice; what counts as applied was seen in the zone afterwards.
     pub(super) async fn apply(mut self, seen: &mut Option<Seen>) -> Vec<Outcome> {
         let mut groups = self.zone.refused.in_turn(self.changes);
+        groups.iter_mut().for_each(|group| arrivals_first(self.changes, group));
         let mut stop = match seen {
             Some(_) => None,
             // The changes were planned on something that turned out not to be so.
@@ -340,4 +341,18 @@ fn is_touched(touched: &BTreeSet<(Name, RecordType)>, set: &SetDraft) -> bool {
         touched.range(first..).next().is_some_and(|(name, _)| *name == set.name)
     };
     has(set.rtype) || has(RecordType::CNAME) || (set.rtype == RecordType::CNAME && has_any())
+}
+
+/// Puts what goes behind what comes: a rename may take two messages, and then the new name is there first. What happens
+/// at one name stays in its order.
+fn arrivals_first(changes: &[Change], group: &mut [usize]) {
+    let arriving: BTreeSet<&Name> = changes
+        .iter()
+        .filter(|change| change.operation != Operation::Delete)
+        .map(|change| &change.name)
+        .collect();
+    group.sort_by_key(|index| {
+        let change = &changes[*index];
+        change.operation == Operation::Delete && !arriving.contains(&change.name)
+    });
 }

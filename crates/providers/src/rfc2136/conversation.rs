@@ -114,7 +114,10 @@ async fn talk(
 }
 
 /// Checks a signature, or says what the server has against ours.
-fn verify(sequence: &mut ClientSequence<Arc<Key>>, answer: &mut Message<Vec<u8>>) -> Result<(), Cause> {
+pub(super) fn verify(
+    sequence: &mut ClientSequence<Arc<Key>>,
+    answer: &mut Message<Vec<u8>>,
+) -> Result<(), Cause> {
     let key = label(sequence.key());
     // The error field goes first: what a server says about a bad signature is not signed itself (RFC 8945 section 5.3.2).
     let is_about_signature = answer.header().rcode() == Rcode::NOTAUTH;

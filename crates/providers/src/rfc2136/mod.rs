@@ -19,6 +19,7 @@ mod explain;
 mod key;
 mod message;
 mod mirror;
+mod outside;
 mod refused;
 #[cfg(test)]
 mod tests;
@@ -45,6 +46,7 @@ use self::{
 pub use self::{
     connection::Transport,
     key::{Rotation, Tsig},
+    outside::{is_signed_answer, reads_as_transfer},
 };
 use crate::{
     Provider, ProviderError, Standing, ZoneAccess,

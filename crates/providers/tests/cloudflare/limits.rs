@@ -37,7 +37,8 @@ async fn a_429_is_understood_and_obeyed_and_nothing_was_written() {
             panic!("{outcome:?}")
         };
         assert_eq!(*after, Duration::from_secs(2));
-        assert!(message.contains("rate limit") && message.contains("2 s"), "{message}");
+        // How long is in `after`: a message that changed each time would be told each time.
+        assert!(message.contains("rate limit") && !message.contains("2 s"), "{message}");
     }
     let requests = at.sim.requests();
     // Whoever goes on at once waits first, in the same process and for the same token.

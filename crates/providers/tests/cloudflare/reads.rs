@@ -51,7 +51,7 @@ async fn a_wrong_id_says_which_field_to_correct() {
     }
     let unknown = "0123456789abcdef0123456789abcdef";
     let error = provider.open(&domain(), Some(unknown)).await.unwrap_err();
-    assert_eq!(error.reason(), "CredentialsInvalid", "Cloudflare does not tell it from a missing right");
+    assert_eq!(error.reason(), "ZoneNotFound", "the token works, and does not show it: {error}");
     sim.knobs(Knobs { unknown_zone: knobs::UnknownZone::NotFound, ..Knobs::default() });
     let error = provider.open(&domain(), Some(unknown)).await.unwrap_err();
     assert_eq!(error.reason(), "ZoneNotFound");
@@ -259,4 +259,18 @@ async fn a_record_that_nobody_can_express_does_not_hide_the_others() {
     let listed = access.list().await.unwrap();
     assert_eq!(listed.len(), 1);
     assert_eq!(listed[0].0, name("www"));
+}
+
+#[tokio::test]
+async fn an_answer_too_large_for_cloudflare_is_not_taken_in() {
+    // Valid, and it would be understood if all of it were read.
+    let padding = " ".repeat(65 << 20);
+    let stub = Stub::start(move |_| {
+        let zone = Answer::zone("enterprise");
+        Answer { body: format!("{padding}{}", zone.body), ..zone }
+    })
+    .await;
+    let error =
+        provider(&stub.url(), |settings| settings.read_tries = 1).open(&domain(), None).await.unwrap_err();
+    assert!(error.to_string().contains("more than 67108864 bytes"), "{error}");
 }

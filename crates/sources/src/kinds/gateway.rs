@@ -16,6 +16,9 @@ pub(super) fn wishes(reader: &mut Reader<'_>, _: &Gateway) -> Vec<Wish> {
         return Vec::new();
     }
     let targets = targets(reader, reader.object);
+    if reader.target_of(reader.object).is_none() {
+        reader.note_left_out("status.addresses", &targets);
+    }
     reader.wishes(hosts, &targets, &settings)
 }
 

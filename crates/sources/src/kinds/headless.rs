@@ -138,7 +138,11 @@ fn names(host: &str, endpoints: &[Endpoint<'_>]) -> BTreeMap<String, Targets> {
         let own = &endpoint.pod.spec.hostname;
         let own_name = (!own.is_empty()).then(|| format!("{own}.{host}"));
         match (&endpoint.targets, endpoint.is_ready, own_name) {
-            (None, ..) | (Some(_), false, None) => {}
+            (_, false, None) | (None, true, None) => {}
+            // What becomes of a node takes no name from a Pod.
+            (None, _, Some(name)) => {
+                add(name, Targets::unknown(format!("the node of Pod {own} has no external address")))
+            }
             (Some(targets), true, own_name) => {
                 add(host.to_owned(), targets.clone());
                 own_name.into_iter().for_each(|name| add(name, targets.clone()));

@@ -7,6 +7,9 @@ use crate::{
     wish::{Targets, Wish},
 };
 
+/// Where the addresses of a load balancer are written.
+pub(super) const BALANCER: &str = "status.loadBalancer.ingress";
+
 pub(super) fn wishes(reader: &mut Reader<'_>, ingress: &Ingress) -> Vec<Wish> {
     let settings = reader.settings();
     let source = reader.word(Setting::IngressHostnameSource, &["defined-hosts-only", "annotation-only"]);
@@ -20,9 +23,15 @@ pub(super) fn wishes(reader: &mut Reader<'_>, ingress: &Ingress) -> Vec<Wish> {
     let hosts = reader.or_templated(hosts);
     let targets = match reader.target_of(reader.object) {
         Some(targets) => targets,
-        None => Targets::of(ingress.status.targets(), || {
-            format!("{} has no load-balancer address in its status", reader.object.reference())
-        }),
+        None => {
+            let targets = Targets::of(ingress.status.targets(), || {
+                format!("{} has no load-balancer address in its status", reader.object.reference())
+            });
+            if !hosts.is_empty() {
+                reader.note_left_out(BALANCER, &targets);
+            }
+            targets
+        }
     };
     reader.wishes(hosts, &targets, &settings)
 }

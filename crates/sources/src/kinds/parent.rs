@@ -19,9 +19,10 @@ use crate::{
 
 /// What a route gets from one parent.
 pub(super) enum Attached<'a> {
-    /// Nothing, and that is certain.
-    Not,
-    /// The parent does not take the route now, though the route asks for it.
+    /// Nothing any more: the parent was seen to be deleted.
+    Gone,
+    /// The parent does not take the route now, though the route asks for it. Whatever the reason, it is another
+    /// object's word, and the route keeps what it has.
     Refused(String),
     /// The listeners that take it, in whose namespace they are, and what they say; and why some of them do not yet.
     To {
@@ -92,11 +93,11 @@ fn agree<T: PartialEq>(one: &Option<T>, other: &Option<T>) -> bool {
 
 /// A parent that has not accepted the route: gone for certain, or worth waiting for.
 pub(super) fn refusal<'a>(reader: &mut Reader<'_>, parent: &ParentRef) -> Attached<'a> {
-    let Some(kind) = kind_of(parent) else { return Attached::Not };
+    let Some(kind) = kind_of(parent) else { return Attached::Gone };
     let namespace = parent.namespace.clone().unwrap_or_default();
     match reader.look(kind, &namespace, &parent.name) {
-        Found::Deleted => Attached::Not,
-        Found::Here(object) if is_anothers(reader, object) => Attached::Not,
+        Found::Deleted => Attached::Gone,
+        Found::Here(object) if is_anothers(reader, object) => Attached::Refused(not_ours(object)),
         Found::Here(_) | Found::NotThere | Found::NotKnown => Attached::Refused(format!(
             "{} is not accepted by {} {namespace}/{}",
             reader.object.reference(),
@@ -109,10 +110,10 @@ pub(super) fn refusal<'a>(reader: &mut Reader<'_>, parent: &ParentRef) -> Attach
 /// What a parent that accepted the route says; or why it can't be told.
 pub(super) fn attach<'a>(reader: &mut Reader<'a>, parent: &ParentRef) -> Result<Attached<'a>, NotKnown> {
     let namespace = parent.namespace.clone().unwrap_or_default();
-    let Some(kind) = kind_of(parent) else { return Ok(Attached::Not) };
-    let Some(object) = find(reader, kind, &namespace, &parent.name)? else { return Ok(Attached::Not) };
+    let Some(kind) = kind_of(parent) else { return Ok(Attached::Gone) };
+    let Some(object) = find(reader, kind, &namespace, &parent.name)? else { return Ok(Attached::Gone) };
     if is_anothers(reader, object) {
-        return Ok(Attached::Not);
+        return Ok(Attached::Refused(not_ours(object)));
     }
     match &object.body {
         Body::Gateway(gateway) => {
@@ -127,8 +128,13 @@ pub(super) fn attach<'a>(reader: &mut Reader<'a>, parent: &ParentRef) -> Result<
             })
         }
         Body::ListenerSet(set) => attach_to_set(reader, object, set),
-        _ => Ok(Attached::Not),
+        _ => Ok(Attached::Refused(format!("{} has no listeners", object.reference()))),
     }
+}
+
+/// A Gateway or ListenerSet whose annotation leaves its names to another controller.
+fn not_ours(object: &Object) -> String {
+    format!("an annotation of {} leaves its names to another controller", object.reference())
 }
 
 /// A ListenerSet counts if its Gateway takes it, and with those listeners that are accepted.
@@ -141,12 +147,14 @@ fn attach_to_set<'a>(
     let namespace = object.meta.namespace.clone();
     let of = parent.namespace.clone().unwrap_or_else(|| namespace.clone());
     let kind = Kind::Source(SourceKind::Gateway);
-    let Some(gateway) = find(reader, kind, &of, &parent.name)? else { return Ok(Attached::Not) };
-    let Body::Gateway(Gateway { spec, .. }) = &gateway.body else { return Ok(Attached::Not) };
-    if is_anothers(reader, gateway)
-        || !admits(reader, &spec.allowed_listeners.namespaces, "None", &of, &namespace)?
-    {
-        return Ok(Attached::Not);
+    let Some(gateway) = find(reader, kind, &of, &parent.name)? else { return Ok(Attached::Gone) };
+    let Body::Gateway(Gateway { spec, .. }) = &gateway.body else { return Ok(Attached::Gone) };
+    if is_anothers(reader, gateway) {
+        return Ok(Attached::Refused(not_ours(gateway)));
+    }
+    if !admits(reader, &spec.allowed_listeners.namespaces, "None", &of, &namespace)? {
+        let (gateway, set) = (gateway.reference(), object.reference());
+        return Ok(Attached::Refused(format!("{gateway} does not allow the listeners of {set}")));
     }
     if !is_accepted(&set.status.conditions) {
         return Ok(Attached::Refused(format!("{} is not accepted by its Gateway", object.reference())));

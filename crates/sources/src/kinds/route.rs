@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use zonekeeper_kernel::reason::Reason;
+use zonekeeper_kernel::{name::Name, reason::Reason};
 
 use super::{
     hostname::{intersection, normal},
@@ -23,6 +23,8 @@ const HOSTNAMES: &str = "spec.hostnames";
 #[derive(Default)]
 struct Served {
     hosts: BTreeMap<String, Targets>,
+    /// Whether some parent is there, as far as anybody knows.
+    has_parent: bool,
     /// Why some parent serves nothing now, though the route asks for it.
     refused: Option<String>,
     /// Why it can't be said what some parent serves.
@@ -41,6 +43,13 @@ pub(super) fn wishes(reader: &mut Reader<'_>, route: &Route) -> Vec<Wish> {
     // Only listeners can say which names a route means that has none of its own, or a wildcard.
     let is_open = hosts.iter().any(|(host, _)| host.is_empty() || host.starts_with("*."));
     let named = named(reader, hosts);
+    if served.has_parent {
+        // A wildcard names all that is below it, whichever part of it listeners serve now.
+        let is_whole = |host: &&String| matches!(served.hosts.get(*host), Some(Targets::Known(_)));
+        let in_part = named.keys().filter(|host| !is_whole(host));
+        let wide = in_part.filter_map(|host| host.strip_prefix("*."));
+        reader.covered.extend(wide.filter_map(|host| Name::parse(host).ok()));
+    }
     if let Some(why) = served.unknown.as_ref().or(served.refused.as_ref())
         && is_open
     {
@@ -70,19 +79,31 @@ impl Served {
             None => (parent.clone(), refusal(reader, parent)),
         };
         match attached {
-            Attached::Not => {}
+            Attached::Gone => return Ok(()),
             Attached::Refused(why) => drop(self.refused.get_or_insert(why)),
             Attached::To { listeners, namespace, targets, settings: inherited, refused } => {
+                self.has_parent = true;
                 self.refused = self.refused.take().or(refused);
                 settings.inherit(&inherited);
                 let targets = reader.target_of(reader.object).unwrap_or(targets);
+                let mut is_taken = false;
                 for listener in listeners {
                     if takes(reader, listener, &namespace, &entry)? {
+                        is_taken = true;
                         self.serve(hosts, listener, &targets);
                     }
                 }
+                if !is_taken {
+                    let why = format!(
+                        "no listener of {namespace}/{} takes {}",
+                        entry.name,
+                        reader.object.reference()
+                    );
+                    self.refused.get_or_insert(why);
+                }
             }
         }
+        self.has_parent = true;
         Ok(())
     }
 
@@ -98,19 +119,31 @@ impl Served {
         }
     }
 
-    /// What each host resolves to; those that the route names are never lost for want of knowledge.
+    /// What each host resolves to. Those that the route names are lost only with their parents: what a listener
+    /// serves, and whose routes it takes, is another object's word (law 5).
     fn targets<'a>(self, named: impl Iterator<Item = &'a String>) -> BTreeMap<String, Targets> {
         let mut hosts = self.hosts;
-        if let Some(why) = self.unknown.as_ref().or(self.refused.as_ref()) {
-            for host in named {
-                hosts.entry(host.clone()).or_insert_with(|| Targets::unknown(why));
-            }
+        let why = self.unknown.as_ref().or(self.refused.as_ref());
+        for host in named {
+            // Of a wildcard, listeners may serve a part; that the rest is not asked for is no trouble.
+            let is_in_part = || hosts.keys().any(|served| is_below(served, host));
+            let unknown = match why {
+                Some(why) => Targets::unknown(why),
+                None if !self.has_parent || is_in_part() => continue,
+                None => Targets::unknown(format!("no listener that takes the route serves {host}")),
+            };
+            hosts.entry(host.clone()).or_insert(unknown);
         }
         if let Some(why) = &self.unknown {
             hosts.values_mut().for_each(|targets| *targets = Targets::unknown(why));
         }
         hosts
     }
+}
+
+/// Whether a host lies below a wildcard.
+fn is_below(host: &str, wildcard: &str) -> bool {
+    wildcard.strip_prefix('*').is_some_and(|suffix| host.ends_with(suffix))
 }
 
 /// The hosts that the route names itself, and where; one that is no host name is told.

@@ -3,7 +3,7 @@
 use zonekeeper_api::SourceKind;
 use zonekeeper_kernel::rdata::{Rdata, RecordType};
 
-use super::{headless, node};
+use super::{headless, ingress::BALANCER, node};
 use crate::{
     dialect::Setting,
     object::{Body, Kind, Object, core::Service, workload::Pod},
@@ -58,7 +58,11 @@ fn side(
     let is_headless = spec.cluster_ip == "None";
     let targets = match (spec.r#type.as_str(), side) {
         ("LoadBalancer", Side::Inside) if is_headless => return Vec::new(),
-        ("LoadBalancer", Side::Outside) => balancer_targets(reader.object, service),
+        ("LoadBalancer", Side::Outside) => {
+            let targets = balancer_targets(reader.object, service);
+            reader.note_left_out(BALANCER, &targets);
+            targets
+        }
         ("" | "ClusterIP", _) if is_headless => return headless::wishes(reader, service, hosts, settings),
         ("LoadBalancer" | "" | "ClusterIP", Side::Inside) => Targets::of([spec.cluster_ip.clone()], || {
             format!("{} has no cluster address yet", reader.object.reference())

@@ -12,7 +12,7 @@ use serde_json::Value;
 use zonekeeper_api::SourceKind;
 use zonekeeper_kernel::{holder::Holder, zone::Labels};
 
-use crate::BadField;
+use crate::{BadField, template};
 
 /// A kind that is published, or that publishing looks at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -43,7 +43,7 @@ pub struct ObjectRef {
 pub enum Keep {
     /// What sources read themselves.
     Narrow,
-    /// All of it, because a template may ask for any field.
+    /// Also what templates may ask for.
     Whole,
 }
 
@@ -56,7 +56,7 @@ pub struct Object {
     pub meta: Meta,
     /// What its kind has.
     pub body: Body,
-    /// All of it, where a template needs that.
+    /// What templates see of it, where there is one.
     pub whole: Option<Arc<Value>>,
 }
 
@@ -182,7 +182,7 @@ impl Object {
             Kind::ListenerSet => Body::ListenerSet(part(kind.as_str(), &json)?),
             Kind::Namespace => Body::Namespace,
         };
-        let whole = (keep == Keep::Whole).then(|| Arc::new(json));
+        let whole = (keep == Keep::Whole).then(|| Arc::new(template::visible(kind, &json)));
         Ok(Self { kind, meta, body, whole })
     }
 

@@ -6,19 +6,21 @@ use serde_json::Value;
 
 use super::{
     TemplateError,
-    fields::{Item, is_true, of, of_root, print},
-    functions::call,
+    fields::{Item, cost, is_true, of, of_root, print, weight},
+    functions::{call, work},
     parse::{Command, Node, Operand, Pipeline},
+    visible::is_open,
 };
 use crate::object::Kind;
 
-/// More steps or output than this is no template for names.
+/// More steps, bytes to work on or output than this is no template for names.
 const MAX_STEPS: usize = 100_000;
+const MAX_WORK: usize = 1 << 20;
 const MAX_OUTPUT: usize = 65_536;
 
 /// Applies a template.
 pub(super) fn evaluate(nodes: &[Node], kind: Kind, root: &Value) -> Result<String, TemplateError> {
-    let mut run = Run { kind, root, variables: Vec::new(), output: String::new(), steps: 0 };
+    let mut run = Run { kind, root, variables: Vec::new(), output: String::new(), steps: 0, work: 0 };
     run.nodes(nodes, &Dot::Root)?;
     Ok(run.output)
 }
@@ -29,6 +31,8 @@ struct Run<'a> {
     variables: Vec<(String, Item<'a>)>,
     output: String,
     steps: usize,
+    /// Bytes that were copied, made or looked through: no value is, before they are counted here.
+    work: usize,
 }
 
 /// What a lone dot stands for.
@@ -74,6 +78,7 @@ impl<'a> Run<'a> {
                 // A declaration lives on after its own action.
                 let item = self.pipeline(pipeline, dot)?;
                 if pipeline.variables.is_empty() {
+                    self.charge(item.as_deref().map_or(0, weight))?;
                     self.write(&print(&item))?;
                 }
                 return Ok(Flow::On);
@@ -102,10 +107,13 @@ impl<'a> Run<'a> {
         dot: &Dot<'a>,
     ) -> Result<Flow, TemplateError> {
         let entries = entries(self.commands(&over.commands, dot)?)?;
+        self.charge(entries.iter().map(|(key, _)| weight(key)).sum())?;
         if entries.is_empty() {
             return self.nodes(otherwise, dot);
         }
         for (key, value) in entries {
+            self.step()?;
+            self.charge(2 * cost(&value))?;
             let scope = self.variables.len();
             match over.variables.as_slice() {
                 [] => {}
@@ -127,6 +135,7 @@ impl<'a> Run<'a> {
     fn pipeline(&mut self, pipeline: &Pipeline, dot: &Dot<'a>) -> Result<Item<'a>, TemplateError> {
         let item = self.commands(&pipeline.commands, dot)?;
         if let Some(name) = pipeline.variables.first() {
+            self.charge(cost(&item))?;
             let known = self.variables.iter_mut().rev().find(|(known, _)| known == name);
             match known {
                 _ if pipeline.is_declaration => self.variables.push((name.clone(), item.clone())),
@@ -148,6 +157,7 @@ impl<'a> Run<'a> {
                 Command::Value(operand) => self.operand(operand, dot)?,
                 Command::Call { function, arguments } => {
                     let items = self.arguments(function, arguments, flowing, dot)?;
+                    self.charge(work(function, &items))?;
                     call(function, items, self.kind)?
                 }
             });
@@ -183,15 +193,25 @@ impl<'a> Run<'a> {
     fn operand(&mut self, operand: &Operand, dot: &Dot<'a>) -> Result<Item<'a>, TemplateError> {
         self.step()?;
         match operand {
-            Operand::Literal(value) => Ok(Some(Cow::Owned(value.clone()))),
-            Operand::Fields(fields) => self.fields(dot.clone(), fields),
+            Operand::Literal(value) => {
+                self.charge(weight(value))?;
+                Ok(Some(Cow::Owned(value.clone())))
+            }
+            Operand::Fields(fields) => {
+                if let Dot::Item(item) = dot {
+                    self.charge(cost(item))?;
+                }
+                self.fields(dot.clone(), fields)
+            }
             Operand::Variable(name, fields) if name.is_empty() => self.fields(Dot::Root, fields),
             Operand::Variable(name, fields) => {
-                let known = self.variables.iter().rev().find(|(known, _)| known == name);
-                let Some((_, value)) = known else {
+                let known = self.variables.iter().rposition(|(known, _)| known == name);
+                let Some(at) = known else {
                     return Err(TemplateError::new(format!("${name} is not declared")));
                 };
-                self.fields(Dot::Item(value.clone()), fields)
+                self.charge(cost(&self.variables[at].1))?;
+                let value = self.variables[at].1.clone();
+                self.fields(Dot::Item(value), fields)
             }
             Operand::Nested(pipeline, fields) => {
                 let item = self.pipeline(pipeline, dot)?;
@@ -200,27 +220,46 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn fields(&self, dot: Dot<'a>, fields: &[String]) -> Result<Item<'a>, TemplateError> {
-        let mut parent = "";
-        let (mut item, rest) = match (dot, fields) {
-            (Dot::Root, []) => (Some(Cow::Borrowed(self.root)), fields),
+    fn fields(&mut self, dot: Dot<'a>, fields: &[String]) -> Result<Item<'a>, TemplateError> {
+        let (mut item, mut parent, rest) = match (dot, fields) {
+            (Dot::Root, []) => (Some(Cow::Borrowed(self.root)), "", fields),
             (Dot::Root, [first, rest @ ..]) => {
-                parent = first;
-                (of_root(self.root, self.kind.as_str(), first)?, rest)
+                if let Some(field) = rest.first().filter(|field| !is_open(self.kind, first, field)) {
+                    let kind = self.kind.as_str();
+                    let message = format!(
+                        "templates don't see the field {first}.{field} of a {kind}; see docs/sources.md"
+                    );
+                    return Err(TemplateError::new(message));
+                }
+                (of_root(self.root, self.kind.as_str(), first)?, first.as_str(), rest)
             }
-            (Dot::Item(item), _) => (item, fields),
+            (Dot::Item(item), _) => (item, "", fields),
         };
         for field in rest {
+            // A field that differs in case is looked for among all.
+            if let Some(Value::Object(all)) = item.as_deref() {
+                self.charge(all.len())?;
+            }
             item = of(item, parent, field)?;
             parent = field;
         }
+        self.charge(cost(&item))?;
         Ok(item)
     }
 
     fn write(&mut self, text: &str) -> Result<(), TemplateError> {
-        self.output.push_str(text);
-        if self.output.len() > MAX_OUTPUT {
+        if self.output.len() + text.len() > MAX_OUTPUT {
             return Err(TemplateError::new("it makes more text than names can be"));
+        }
+        self.output.push_str(text);
+        Ok(())
+    }
+
+    /// Counts bytes before they are worked on.
+    fn charge(&mut self, bytes: usize) -> Result<(), TemplateError> {
+        self.work = self.work.saturating_add(bytes);
+        if self.work > MAX_WORK {
+            return Err(TemplateError::new("it works on more text than names can be"));
         }
         Ok(())
     }

@@ -82,6 +82,28 @@ pub(super) fn kind_of(value: &Value) -> &'static str {
     }
 }
 
+/// About how many bytes a value has, all that is in it included.
+pub(super) fn weight(value: &Value) -> usize {
+    const OWN: usize = 16;
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => OWN,
+        Value::String(text) => OWN + text.len(),
+        Value::Array(items) => OWN + items.iter().map(weight).sum::<usize>(),
+        Value::Object(fields) => {
+            OWN + fields.iter().map(|(key, value)| OWN + key.len() + weight(value)).sum::<usize>()
+        }
+    }
+}
+
+/// About how many bytes a copy of an item has; what is borrowed from the object stays there, but texts are looked
+/// through.
+pub(super) fn cost(item: &Item<'_>) -> usize {
+    match item {
+        None | Some(Cow::Borrowed(Value::Array(_) | Value::Object(_))) => 0,
+        Some(value) => weight(value),
+    }
+}
+
 /// Whether Go takes a value for true.
 pub(super) fn is_true(item: &Item<'_>) -> bool {
     match item.as_deref() {

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{
     TemplateError,
-    fields::{Item, is_true, kind_of, print},
+    fields::{Item, is_true, kind_of, print, weight},
     source_name,
 };
 use crate::object::Kind;
@@ -42,6 +42,26 @@ const NAMES: &[&str] = &[
 /// Whether a word is the name of a function.
 pub(super) fn is_function(word: &str) -> bool {
     NAMES.contains(&word)
+}
+
+/// At least as many bytes as a call makes, or looks through: what it takes, but where one part stands many times.
+pub(super) fn work(function: &str, arguments: &[Item<'_>]) -> usize {
+    let text = |at: usize| match arguments.get(at).and_then(|item| item.as_deref()) {
+        Some(Value::String(text)) => text.as_str(),
+        _ => "",
+    };
+    let taken = || arguments.iter().flatten().map(|value| weight(value)).sum::<usize>();
+    match function {
+        "replace" => {
+            let (old, new, whole) = (text(0), text(1), text(2));
+            whole.matches(old).count().saturating_mul(new.len()).saturating_add(whole.len())
+        }
+        // A sequence of escapes, and a map of JSON, are several times as long.
+        "printf" | "fromJson" => taken().saturating_mul(10),
+        "print" | "println" => taken(),
+        "index" | "and" | "or" | "not" | "len" | "hasKey" => 0,
+        _ => arguments.iter().flatten().map(|value| value.as_str().map_or(0, str::len)).sum(),
+    }
 }
 
 /// Calls a function; `and` and `or` see only arguments that were evaluated for them.
@@ -156,19 +176,28 @@ fn index(arguments: Vec<Item<'_>>) -> Result<Item<'_>, TemplateError> {
     let mut arguments = arguments.into_iter();
     let mut item = arguments.next().ok_or_else(|| wrong("index", "takes a map or list first"))?;
     for key in arguments {
-        let found = match (item.as_deref(), key.as_deref()) {
-            (None | Some(Value::Null), _) => None,
-            (Some(Value::Object(fields)), Some(Value::String(key))) => fields.get(key).cloned(),
-            (Some(Value::Array(items)), Some(Value::Number(at))) => {
-                let at = at.as_u64().and_then(|at| usize::try_from(at).ok());
-                let found = at.and_then(|at| items.get(at)).cloned();
-                Some(found.ok_or_else(|| wrong("index", "is out of range"))?)
-            }
-            _ => return Err(wrong("index", "takes texts for maps and numbers for lists")),
+        let found = match item {
+            None => None,
+            // What is borrowed stays so: no copy.
+            Some(Cow::Borrowed(value)) => entry(value, key.as_deref())?.map(Cow::Borrowed),
+            Some(Cow::Owned(value)) => entry(&value, key.as_deref())?.cloned().map(Cow::Owned),
         };
-        item = Some(Cow::Owned(found.unwrap_or_else(|| String::new().into())));
+        item = Some(found.unwrap_or_else(|| Cow::Owned(String::new().into())));
     }
     Ok(item)
+}
+
+fn entry<'a>(value: &'a Value, key: Option<&Value>) -> Result<Option<&'a Value>, TemplateError> {
+    match (value, key) {
+        (Value::Null, _) => Ok(None),
+        (Value::Object(fields), Some(Value::String(key))) => Ok(fields.get(key)),
+        (Value::Array(items), Some(Value::Number(at))) => {
+            let at = at.as_u64().and_then(|at| usize::try_from(at).ok());
+            let found = at.and_then(|at| items.get(at));
+            found.map(Some).ok_or_else(|| wrong("index", "is out of range"))
+        }
+        _ => Err(wrong("index", "takes texts for maps and numbers for lists")),
+    }
 }
 
 fn has_key(arguments: &[Item<'_>]) -> Result<Value, TemplateError> {

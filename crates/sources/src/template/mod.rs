@@ -3,13 +3,15 @@
 //! Text, fields, variables, pipelines, `if`, `else`, `with`, `range`, `break` and `continue`; Go's comparing, indexing
 //! and printing functions; ExternalDNS's own. Fields are found as Go spells them (`.Spec.ClusterIP`) or as JSON does.
 //!
-//! Unlike Go's, evaluation always ends: a template has a budget of steps and output.
+//! Unlike Go's, evaluation always ends: a template has limits of length and nesting, and a budget of steps, of bytes
+//! that it works on and of output, whatever it says and whatever the object holds. It sees what `visible.rs` lists.
 
 mod evaluate;
 mod fields;
 mod functions;
 mod lex;
 mod parse;
+mod visible;
 
 use std::collections::BTreeSet;
 
@@ -17,6 +19,11 @@ use serde_json::Value;
 use zonekeeper_api::SourceKind;
 
 use crate::object::Kind;
+
+pub(crate) use visible::visible;
+
+/// Longer ones are not admitted by the schema either.
+const MAX_LENGTH: usize = 4096;
 
 /// A parsed template.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,6 +41,9 @@ pub struct TemplateError(String);
 impl Template {
     /// Parses a template.
     pub fn parse(text: &str) -> Result<Self, TemplateError> {
+        if text.len() > MAX_LENGTH {
+            return Err(TemplateError::new(format!("it is longer than {MAX_LENGTH} bytes")));
+        }
         let nodes = parse::parse(text)?;
         Ok(Self { nodes })
     }

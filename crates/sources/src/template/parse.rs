@@ -62,7 +62,38 @@ enum Close {
 const MAX_DEPTH: usize = 40;
 
 type Pieces = Peekable<IntoIter<Piece>>;
-type Tokens = Peekable<IntoIter<Token>>;
+
+/// The words of an action, which can be looked at ahead without a copy of them.
+struct Tokens {
+    tokens: Vec<Token>,
+    at: usize,
+}
+
+// === impl Tokens ===
+
+impl Tokens {
+    fn rest(&self) -> &[Token] {
+        self.tokens.get(self.at..).unwrap_or_default()
+    }
+
+    fn peek(&self) -> Option<&Token> {
+        self.tokens.get(self.at)
+    }
+
+    fn next(&mut self) -> Option<Token> {
+        self.next_if(|_| true)
+    }
+
+    fn next_if(&mut self, is_it: impl Fn(&Token) -> bool) -> Option<Token> {
+        let token = self.tokens.get(self.at).filter(|token| is_it(token))?.clone();
+        self.at += 1;
+        Some(token)
+    }
+
+    fn next_if_eq(&mut self, wanted: &Token) -> Option<Token> {
+        self.next_if(|token| token == wanted)
+    }
+}
 
 pub(super) fn parse(text: &str) -> Result<Vec<Node>, TemplateError> {
     let mut pieces = pieces(text)?.into_iter().peekable();
@@ -81,7 +112,7 @@ fn body(pieces: &mut Pieces, depth: usize) -> Result<(Vec<Node>, Close), Templat
                 nodes.push(Node::Text(text));
                 continue;
             }
-            Piece::Action(tokens) => tokens.into_iter().peekable(),
+            Piece::Action(tokens) => Tokens { tokens, at: 0 },
         };
         let keyword = match tokens.peek() {
             Some(Token::Word(word)) => word.clone(),
@@ -160,20 +191,20 @@ fn pipeline(tokens: &mut Tokens, depth: usize) -> Result<Pipeline, TemplateError
 
 /// `$x :=`, `$x, $y :=` or `$x =` at the start of a pipeline.
 fn variables(tokens: &mut Tokens) -> Result<(Vec<String>, bool), TemplateError> {
-    let mut ahead = tokens.clone();
-    let mut names = Vec::new();
-    while let Some(Token::Variable(name)) = ahead.next() {
-        names.push(name);
-        match ahead.next() {
-            Some(Token::Comma) if names.len() < 2 => {}
-            Some(end @ (Token::Declare | Token::Assign)) => {
-                *tokens = ahead;
-                return Ok((names, end == Token::Declare));
-            }
-            _ => break,
-        }
-    }
-    Ok((Vec::new(), false))
+    let (names, end) = match tokens.rest() {
+        [Token::Variable(one), end @ (Token::Declare | Token::Assign), ..] => (vec![one.clone()], end),
+        [
+            Token::Variable(one),
+            Token::Comma,
+            Token::Variable(other),
+            end @ (Token::Declare | Token::Assign),
+            ..,
+        ] => (vec![one.clone(), other.clone()], end),
+        _ => return Ok((Vec::new(), false)),
+    };
+    let is_declaration = *end == Token::Declare;
+    tokens.at += 2 * names.len();
+    Ok((names, is_declaration))
 }
 
 fn command(tokens: &mut Tokens, depth: usize) -> Result<Command, TemplateError> {

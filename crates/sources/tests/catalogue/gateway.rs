@@ -227,8 +227,50 @@ fn case_102_another_controller_on_route_or_gateway_publishes_nothing() {
     let mine = route("HTTPRoute", "dns/controller: dns-controller", "www.example.com", "edge") + &edge();
     assert_eq!(routes(&mine).records().len(), 1);
     assert!(routes(&mine.replace("dns-controller", "other")).records().is_empty());
+    // What the Gateway says is not the route's own word: a record that it has stays.
     let gateway = gateway("edge", "dns/controller: other", &http("web", "", 80), "192.0.2.1");
-    assert!(routes(&(route("HTTPRoute", "", "www.example.com", "edge") + &gateway)).records().is_empty());
+    let left = routes(&(route("HTTPRoute", "", "www.example.com", "edge") + &gateway));
+    assert_eq!(left.records(), ["www.example.com A ? TargetsUnknown"]);
+}
+
+#[test]
+fn a_narrowed_listener_takes_no_name_from_a_route() {
+    let narrowed = |listener: &str| {
+        let yaml = route("HTTPRoute", "", "www.example.com", "edge/sectionName=web")
+            + &gateway("edge", "", listener, "192.0.2.1");
+        routes(&yaml)
+    };
+    let web = http("web", "", 80);
+    assert_eq!(narrowed(&web).records(), ["www.example.com A 192.0.2.1"]);
+    for listener in [
+        http("web", "shop.example.com", 80),
+        http("renamed", "", 80),
+        web.replace("from: All", "from: Same"),
+        web.replace("{from: All}", "{from: Selector, selector: {matchLabels: {team: b}}}"),
+        web.replace("{namespaces", "{kinds: [{kind: GRPCRoute}], namespaces"),
+        web.replace("protocol: HTTP", "protocol: TLS"),
+        String::new(),
+    ] {
+        let scene = narrowed(&listener).and("kind: Namespace\nmetadata: {name: shop, labels: {team: a}}");
+        assert_eq!(scene.records(), ["www.example.com A ? TargetsUnknown"], "{listener}");
+        assert_eq!(scene.says("www.example.com", RecordType::CNAME), Word::Awaited, "{listener}");
+        assert_eq!(scene.says("removed.example.com", RecordType::A), Word::WantsOther, "{listener}");
+    }
+}
+
+#[test]
+fn a_wildcard_names_what_listeners_served_of_it() {
+    let yaml = route("HTTPRoute", "", "'*.x.example.com'", "edge");
+    let scene = routes(&(yaml + &gateway("edge", "", &http("a", "a.x.example.com", 80), "192.0.2.1")));
+    assert_eq!(scene.records(), ["a.x.example.com A 192.0.2.1"]);
+    assert_eq!(scene.says("b.x.example.com", RecordType::A), Word::Awaited);
+    assert_eq!(scene.says("*.x.example.com", RecordType::A), Word::Awaited);
+    assert_eq!(scene.says("x.example.com", RecordType::A), Word::WantsOther);
+    // A listener that takes nobody any more says nothing of a route that takes its hosts.
+    let open = route("HTTPRoute", "", "", "edge");
+    let listener = http("a", "a.example.com", 80).replace("from: All", "from: Same");
+    let scene = routes(&(open + &gateway("edge", "", &listener, "192.0.2.1")));
+    assert_eq!(scene.says("a.example.com", RecordType::A), Word::Awaited);
 }
 
 #[test]
@@ -241,16 +283,14 @@ fn a_listener_admits_namespaces_by_default_its_own_or_by_label_and_kinds_by_name
         routes(&yaml)
     };
     let selector = "namespaces: {from: Selector, selector: {matchLabels: {team: a}}}";
-    assert!(with("", "").records().is_empty());
+    let unknown = ["www.example.com A ? TargetsUnknown"];
+    assert_eq!(with("", "").records(), unknown);
     assert_eq!(with("namespaces: {from: All}", "").records().len(), 1);
     assert_eq!(with(selector, "team: a").records(), ["www.example.com A 192.0.2.1"]);
-    assert!(with(selector, "team: b").records().is_empty());
-    assert_eq!(
-        with(selector, "team: a").unreadable("Namespace").records(),
-        ["www.example.com A ? TargetsUnknown"]
-    );
+    assert_eq!(with(selector, "team: b").records(), unknown);
+    assert_eq!(with(selector, "team: a").unreadable("Namespace").records(), unknown);
     let kinds = "namespaces: {from: All}, kinds: [{kind: GRPCRoute}]";
-    assert!(with(kinds, "").records().is_empty());
+    assert_eq!(with(kinds, "").records(), unknown);
 }
 
 #[test]
@@ -269,6 +309,7 @@ fn a_gateway_publishes_the_names_of_its_annotation() {
     let only = |yaml: &str| scene(yaml).reading(|sources| sources.kinds = vec![SourceKind::Gateway]);
     let named = gateway("edge", "dns/hostname: gw.example.com", "", "192.0.2.1 lb.example.net");
     assert_eq!(only(&named).records(), ["gw.example.com A 192.0.2.1"]);
+    assert!(only(&named).first().notes[0].message.contains("lb.example.net is left out"));
     assert!(only(&edge()).records().is_empty());
     let empty = gateway("edge", "dns/hostname: gw.example.com", "", "");
     assert_eq!(only(&empty).records(), ["gw.example.com A ? TargetsUnknown"]);
@@ -293,7 +334,7 @@ fn listener_set(allowed: &str, annotations: &str, accepted: &str) -> Scene {
 fn a_listener_set_counts_where_its_gateway_takes_it() {
     let all = "namespaces: {from: All}";
     assert_eq!(listener_set(all, "", "True").records(), ["www.example.com A 192.0.2.1"]);
-    assert!(listener_set("", "", "True").records().is_empty());
+    assert_eq!(listener_set("", "", "True").records(), ["www.example.com A ? TargetsUnknown"]);
     assert_eq!(listener_set(all, "", "False").records(), ["www.example.com A ? TargetsUnknown"]);
     assert_eq!(
         listener_set(all, "", "True").unreadable("ListenerSet").records(),

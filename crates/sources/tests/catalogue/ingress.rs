@@ -140,3 +140,28 @@ fn operators_case_61_an_object_or_namespace_that_is_going_creates_nothing() {
     let scene = scene(&ingress("", RULE, ADDRESS)).and(namespace);
     assert_eq!(scene.records(), ["www.example.com A ? TargetsUnknown"]);
 }
+
+#[test]
+fn a_name_beside_addresses_is_left_out_and_that_is_said() {
+    let with = |balancer: &str, annotations: &str| {
+        scene(&format!(
+            "kind: Ingress\nmetadata: {{name: web, namespace: shop, annotations: {{{annotations}}}}}\nspec: {{rules: [{{host: www.example.com}}]}}\nstatus: {{loadBalancer: {{ingress: [{balancer}]}}}}\n"
+        ))
+    };
+    let mixed = with("{ip: 192.0.2.1, hostname: lb.example.net}", "");
+    assert_eq!(mixed.records(), ["www.example.com A 192.0.2.1"]);
+    let notes = mixed.first().notes;
+    assert_eq!(notes.len(), 1);
+    assert_eq!(notes[0].field, "status.loadBalancer.ingress");
+    assert!(notes[0].message.starts_with("lb.example.net is left out"), "{}", notes[0].message);
+    let names = with("{hostname: a.example.net}, {hostname: b.example.net}", "");
+    assert_eq!(names.records(), ["www.example.com CNAME a.example.net."]);
+    assert!(names.first().notes[0].message.starts_with("b.example.net is left out"));
+    for quiet in [
+        with("{ip: 192.0.2.1}, {ip: 192.0.2.2}", ""),
+        with("{hostname: lb.example.net}", ""),
+        with("{ip: 192.0.2.1, hostname: lb.example.net}", "external-dns.kubernetes.io/target: 192.0.2.9"),
+    ] {
+        assert!(quiet.first().notes.is_empty());
+    }
+}

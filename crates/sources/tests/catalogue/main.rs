@@ -7,6 +7,7 @@ mod cloudflare_operator;
 mod dialects;
 mod gateway;
 mod ingress;
+mod mutants;
 mod others;
 mod properties;
 mod scene;

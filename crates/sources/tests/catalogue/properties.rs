@@ -5,8 +5,9 @@ use std::sync::Arc;
 use proptest::{collection::vec, prelude::*, sample::select};
 use serde_json::{Map, Value, json};
 use zonekeeper_api::{Dialect, SourceKind, Sources};
+use zonekeeper_kernel::{name::Name, rdata::RecordType, resolve::WantedName};
 use zonekeeper_sources::{
-    Addresses, Published, Reading, Surroundings, Template, World,
+    Addresses, Published, Reading, Surroundings, Template, Word, World,
     object::{Keep, Kind, Object},
     publish,
 };
@@ -260,6 +261,64 @@ proptest! {
         for (one, other) in first.iter().zip(&second) {
             prop_assert_eq!(text(one), text(other));
         }
+    }
+
+    #[test]
+    fn no_edit_of_another_object_takes_a_host_from_a_route(
+        listeners in vec((select(vec!["web", "other"]), select(vec!["", "www.example.com", "*.example.com", "shop.example.com"]), select(vec!["HTTP", "TLS"]), select(vec!["All", "Same", "Selector", "None"])), 0..3),
+        controller in select(vec![None, Some("dns-controller"), Some("other")]),
+        addresses in vec(select(vec!["192.0.2.1", "lb.example.net"]), 0..2),
+        (accepted, section, team, is_read) in (any::<bool>(), any::<bool>(), select(vec!["a", "b"]), any::<bool>()),
+    ) {
+        let mut parent = json!({"name": "edge", "namespace": "infra"});
+        if section {
+            parent["sectionName"] = json!("web");
+        }
+        let status = if accepted { "True" } else { "False" };
+        let route = json!({
+            "metadata": {"name": "web", "namespace": "shop"},
+            "spec": {"parentRefs": [parent], "hostnames": ["www.example.com", "*.apps.example.com"]},
+            "status": {"parents": [{"parentRef": parent, "conditions": [{"type": "Accepted", "status": status}]}]},
+        });
+        let listeners: Vec<Value> = listeners
+            .iter()
+            .map(|(name, hostname, protocol, from)| json!({
+                "name": name, "hostname": hostname, "protocol": protocol, "port": 80,
+                "allowedRoutes": {"namespaces": {"from": from, "selector": {"matchLabels": {"team": "a"}}}},
+            }))
+            .collect();
+        let annotations = controller.map(|text| json!({"external-dns.kubernetes.io/controller": text}));
+        let addresses: Vec<Value> = addresses.iter().map(|text| json!({"value": text})).collect();
+        let gateway = json!({
+            "metadata": {"name": "edge", "namespace": "infra", "annotations": annotations},
+            "spec": {"listeners": listeners},
+            "status": {"addresses": addresses},
+        });
+        let namespace = json!({"metadata": {"name": "shop", "labels": {"team": team}}});
+        let read = |kind, json| Arc::new(Object::read(kind, json, Keep::Whole).unwrap());
+        let route = read(Kind::Source(SourceKind::HttpRoute), route);
+        let mut world = World::default();
+        all_kinds().for_each(|kind| world.synced(kind));
+        world.insert(read(Kind::Namespace, namespace));
+        if is_read {
+            world.insert(read(Kind::Source(SourceKind::Gateway), gateway));
+        }
+        let published = published(&world, &[route]).remove(0);
+        for host in ["www.example.com", "*.apps.example.com", "one.apps.example.com"] {
+            for rtype in [RecordType::A, RecordType::AAAA, RecordType::CNAME] {
+                let word = published.about(&Name::parse(host).unwrap(), rtype);
+                // Where its values are known, another type than theirs is not wanted; a wildcard answers for what is below it.
+                let is_known = published.asked.iter().any(|asked| match &asked.intent.name {
+                    WantedName::Absolute(name) if asked.intent.values.is_some() => {
+                        name.to_string() == host || (name.to_string() == "*.apps.example.com" && host.ends_with(".apps.example.com"))
+                    }
+                    _others => false,
+                });
+                prop_assert!(is_known || matches!(word, Word::Wants | Word::Awaited), "{host} {rtype}: {word:?}");
+            }
+        }
+        let gone = published.about(&Name::parse("gone.example.com").unwrap(), RecordType::A);
+        prop_assert!(matches!(gone, Word::WantsOther | Word::Awaited));
     }
 
     #[test]

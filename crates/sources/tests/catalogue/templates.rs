@@ -116,7 +116,7 @@ fn range_and_with_walk_through_maps_lists_and_json() {
         ),
         "v4 v6"
     );
-    assert_eq!(name("{{ range .Spec.None }}x{{ else }}none{{ end }}"), "none");
+    assert_eq!(name("{{ range .Spec.ClusterIPs }}x{{ else }}none{{ end }}"), "none");
     assert_eq!(name("{{ range $i, $p := .Spec.Ports }}{{ $i }}-{{ $p.Port }}{{ end }}"), "0-80");
     assert_eq!(
         name(
@@ -182,5 +182,76 @@ fn mistakes_are_explained() {
         assert!(error.contains(part), "{template}: {error}");
     }
     let endless = "{{range $a := $.Labels}}".repeat(30) + &"{{end}}".repeat(30);
-    assert!(names(&endless).unwrap_err().contains("in time"));
+    let error = names(&endless).unwrap_err();
+    assert!(error.contains("in time") || error.contains("more text"), "{error}");
+}
+
+/// Each of these took minutes or gigabytes without a budget.
+#[test]
+fn every_template_has_a_budget_of_bytes_steps_and_depth() {
+    let doubling =
+        "{{ $x := .Name }}".to_owned() + &"{{ $x = print $x $x }}".repeat(30) + "{{ len $x }}.example.com";
+    let by_replacement = "{{ $x := .Name }}".to_owned()
+        + &"{{ $x = replace \"\" $x $x }}".repeat(8)
+        + "{{ len $x }}.example.com";
+    let by_format =
+        "{{ $x := .Name }}".to_owned() + &"{{ $x = printf \"%q%q\" $x $x }}".repeat(30) + "{{ len $x }}";
+    let by_loop = "{{ $x := .Name }}".to_owned()
+        + &"{{ range $.Labels }}".repeat(4)
+        + "{{ $x = print $x $x }}"
+        + &"{{ end }}".repeat(4)
+        + "{{ len $x }}";
+    for template in [doubling, by_replacement, by_format, by_loop] {
+        let error = names(&template).unwrap_err();
+        assert!(error.contains("more text than names can be"), "{template}: {error}");
+    }
+    let deep = format!("{{{{ {}1{} }}}}", "(".repeat(500), ")".repeat(500));
+    assert!(names(&deep).unwrap_err().contains("too deeply"));
+    let deep = "{{if 1}}".repeat(100) + &"{{end}}".repeat(100);
+    assert!(names(&deep).unwrap_err().contains("too deeply"));
+    assert!(names(&"x".repeat(5000)).unwrap_err().contains("longer than"));
+    let brackets = format!("{{{{ fromJson `{}` }}}}x", "[".repeat(3000));
+    assert_eq!(name(&brackets), "x", "what is not JSON is nothing");
+}
+
+#[test]
+fn templates_see_metadata_and_the_documented_fields_only() {
+    let pod = json!({
+        "apiVersion": "v1",
+        "metadata": {"name": "db", "namespace": "shop", "ownerReferences": [{"name": "hidden"}]},
+        "spec": {
+            "nodeName": "n1",
+            "hostname": "db-0",
+            "containers": [{"name": "main", "image": "hidden", "env": [{"name": "PASSWORD", "value": "hidden"}]}],
+            "serviceAccountName": "hidden",
+        },
+        "status": {"podIP": "192.0.2.1", "containerStatuses": [{"image": "hidden"}]},
+    });
+    let kind = Kind::Source(SourceKind::Pod);
+    let object = zonekeeper_sources::object::Object::read(kind, pod, zonekeeper_sources::object::Keep::Whole);
+    let whole = object.unwrap().whole.unwrap();
+    let names = |template: &str| {
+        let made = Template::parse(template).and_then(|template| template.names(kind, &whole));
+        made.map_err(|error| error.to_string())
+    };
+    for template in ["{{ . }}", "{{ .Spec }}", "{{ .Status }}", "{{ .ObjectMeta }}", "{{ .metadata }}"] {
+        let made = names(template).unwrap().join(",");
+        assert!(!made.contains("hidden") && made.len() > 5, "{template}: {made}");
+    }
+    for template in [
+        "{{ (index .Spec.Containers 0).Image }}",
+        "{{ .spec.containers }}",
+        "{{ .Spec.ServiceAccountName }}",
+        "{{ .Status.ContainerStatuses }}",
+        "{{ .ObjectMeta.OwnerReferences }}",
+    ] {
+        let error = names(template).unwrap_err();
+        assert!(error.contains("templates don't see the field"), "{template}: {error}");
+    }
+    for template in ["{{ index .Spec \"containers\" }}", "{{ with .Spec }}{{ .Containers }}{{ end }}"] {
+        assert_eq!(names(template).unwrap(), [""; 0], "{template}");
+    }
+    let open =
+        "{{ .Name }}.{{ .Spec.Hostname }}.{{ .Spec.NodeName }}.{{ .Status.PodIP | replace \".\" \"-\" }}";
+    assert_eq!(names(open).unwrap(), ["db.db-0.n1.192-0-2-1"]);
 }

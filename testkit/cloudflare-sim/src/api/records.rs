@@ -19,7 +19,7 @@ pub fn list(Ask { world, call, params, .. }: Ask<'_>) -> Outcome<Reply> {
     };
     let page = Page::of(&call.query, 1..=largest, 100);
     let filter = Filter::read(&call.query);
-    let records = filter.apply(&mut world.zone(params[0])?.records);
+    let records = world.listed(params[0], &filter)?;
     let info = page.info(records.len(), world.knobs.empty_list_pages);
     let shown = records[page.range(records.len())].iter().map(AsRef::as_ref);
     Ok(Reply::records(shown, info, &world.knobs))

@@ -138,6 +138,13 @@ impl RecordEntry {
         status.observed_generation == self.object.metadata.generation
             && self.desk.since.is_true(ConditionType::Programmed)
     }
+
+    /// Whether its status says that its present generation was applied, and changed from outside since.
+    pub fn has_drifted(&self) -> bool {
+        let Some(status) = &self.object.status else { return false };
+        status.observed_generation == self.object.metadata.generation
+            && self.desk.since.is_true(ConditionType::DriftDetected)
+    }
 }
 
 // === impl Edition ===

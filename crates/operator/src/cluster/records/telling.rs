@@ -93,6 +93,14 @@ impl Hub {
             return;
         }
         let Some(verdict) = status::record_verdict(entry) else { return };
+        if verdict.reason == Reason::Held {
+            let lingering = entry.lingering.keys().map(|(zone, _)| zone);
+            let zones = entry.placed.keys().chain(lingering).cloned().collect();
+            if self.tells_later(zones, &Wisher::RecordSet(key.clone()), &verdict) {
+                return;
+            }
+        }
+        let Some(entry) = self.records.get_mut(key) else { return };
         let status = status::record_status(entry, &verdict, &self.zones);
         let object = entry.object.clone();
         entry.desk.report((&self.writer, &self.teller), &*object, verdict, &status);
@@ -118,7 +126,7 @@ impl Hub {
     }
 
     /// Goes on with what had to wait for a write: a finalizer that is to come or to go, or what there is to say.
-    fn finish_record(&mut self, key: &Key) {
+    pub fn finish_record(&mut self, key: &Key) {
         let Some(entry) = self.records.get(key) else { return };
         if entry.is_leaving() || !entry.has_finalizer() {
             self.consider_record(key);

@@ -13,7 +13,11 @@ use kube::{
 use tokio::{sync::mpsc::UnboundedSender, task::AbortHandle};
 use zonekeeper_sources::object::{Keep, Kind, Object, ObjectRef};
 
-use crate::cluster::{Key, Message, sources::kinds};
+use crate::cluster::{
+    Key, Message,
+    sources::kinds,
+    tasks::{self, Task},
+};
 
 /// How long until a kind that is not there is looked for again.
 const MISSING: Duration = Duration::from_secs(5);
@@ -54,7 +58,7 @@ pub enum Standing {
 /// Follows a kind until it is aborted; what it sees arrives at the hub.
 pub fn follow(client: Client, hub: UnboundedSender<Message>, kind: Kind, keep: Keep) -> AbortHandle {
     let follower = Follower { client, hub, kind, keep };
-    tokio::spawn(async move { follower.run().await }).abort_handle()
+    tokio::spawn(async move { tasks::kept_up(Task::Watch, || follower.run()).await }).abort_handle()
 }
 
 struct Follower {
@@ -67,7 +71,7 @@ struct Follower {
 // === impl Follower ===
 
 impl Follower {
-    async fn run(self) {
+    async fn run(&self) {
         let mut wait = FIRST_RETRY;
         loop {
             match kinds::find(&self.client, self.kind).await {

@@ -26,6 +26,7 @@ use zonekeeper_sources::{
 use crate::cluster::{
     Key,
     conditions::Verdict,
+    fresh::Memory,
     hub::{Hub, NamespaceEntry},
     small_map::{SmallMap, SmallSet},
     sources::follow::{News, Standing, follow},
@@ -50,6 +51,8 @@ pub struct Sources {
     returned: BTreeMap<Kind, BTreeSet<ObjectRef>>,
     /// Those that must be published anew.
     stale: BTreeSet<ObjectRef>,
+    /// What fresh reads have shown a moment ago.
+    pub confirmed: Arc<Memory>,
 }
 
 /// The watch of one kind.
@@ -74,6 +77,8 @@ pub struct SourceEntry {
     /// Why a part of it goes nowhere, or has no values.
     pub refused: Option<Verdict>,
     complaints: Vec<Complaint>,
+    /// What people should know of what is published, and whether it was told.
+    notes: (Vec<Complaint>, bool),
     /// What was said of it last, and of which generation.
     told: Option<(Verdict, i64)>,
     /// Whether something was written for it since this process began.
@@ -99,15 +104,13 @@ impl Sources {
         })
     }
 
-    /// Whether every kind that some zone reads is followed.
-    pub fn is_followed_completely(&self) -> bool {
-        let mut kinds = self.readings.values().flat_map(|(reading, _)| Self::kinds_of(reading));
-        kinds.all(|kind| matches!(self.standing(kind), Standing::Following(_)))
-    }
-
-    /// Whether some kind was not installed at some time.
-    pub fn has_returned_kinds(&self) -> bool {
-        !self.returned.is_empty()
+    /// Whether kinds that some zone reads are followed, and none of these kinds was not installed at some time.
+    pub fn were_always_there(&self, kinds: &BTreeSet<Kind>) -> bool {
+        let is_read = |kind: &Kind| {
+            self.readings.values().any(|(reading, _)| Self::kinds_of(reading).any(|own| own == *kind))
+        };
+        let is_followed = |kind: &Kind| matches!(self.standing(*kind), Standing::Following(_));
+        kinds.iter().all(|kind| !self.returned.contains_key(kind) && (!is_read(kind) || is_followed(kind)))
     }
 
     /// Whether another zone holds what an object wishes of it.
@@ -136,9 +139,24 @@ impl Sources {
         reading.kinds().iter().map(|kind| Kind::Source(*kind))
     }
 
-    /// Whether a reading must wait: what it reads was not listed yet.
+    /// Whether a reading must wait: what it reads, or what that looks at, was not listed yet.
     pub fn is_starting(&self, reading: &Reading) -> bool {
-        Self::kinds_of(reading).any(|kind| *self.standing(kind) == Standing::Starting)
+        if Self::kinds_of(reading).any(|kind| *self.standing(kind) == Standing::Starting) {
+            return true;
+        }
+        let is_read = |object: &ObjectRef| Self::kinds_of(reading).any(|kind| kind == object.kind);
+        let is_any = self.watches.values().any(|watch| watch.standing == Standing::Starting);
+        is_any
+            && self
+                .dependents
+                .iter()
+                .any(|(look, looking)| self.is_listing(look) && looking.iter().any(is_read))
+    }
+
+    /// Whether the answer to a look is not known yet, and will be at once: nothing is told of it until then (law 12).
+    fn is_listing(&self, look: &Look) -> bool {
+        let watch = look.kind().and_then(|kind| self.watches.get(&kind));
+        watch.is_some_and(|watch| watch.standing == Standing::Starting)
     }
 
     /// Why a part of a reading does not work.
@@ -263,17 +281,24 @@ impl Hub {
             self.sources.returned.insert(kind, BTreeSet::new());
         }
         let Some(watch) = self.sources.watches.get_mut(&kind) else { return };
-        if std::mem::replace(&mut watch.standing, standing) == watch.standing {
+        let before = std::mem::replace(&mut watch.standing, standing);
+        if before == watch.standing {
             return;
         }
-        if is_followed {
+        let was_starting = before == Standing::Starting;
+        if is_followed || was_starting {
             // Whoever looked before there was an answer looks again.
             let looking: Vec<Look> =
                 self.sources.dependents.keys().filter(|look| look.kind() == Some(kind)).cloned().collect();
             self.sources.mark_dependents(&looking);
-        } else {
+        }
+        if !is_followed {
             // What was seen stays as it is; absence says nothing from now on.
             self.sources.world.unsynced(kind);
+        }
+        if was_starting {
+            // Zones waited for it whose objects look at it.
+            self.wake.extend(self.sources.readings.values().flat_map(|(_, zones)| zones.iter().cloned()));
         }
         let readers = self.sources.readings.values();
         let concerned = readers.filter(|(reading, _)| Sources::kinds_of(reading).any(|other| other == kind));

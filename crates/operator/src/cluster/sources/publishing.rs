@@ -32,6 +32,7 @@ struct Placed {
     looks: BTreeSet<Look>,
     refused: Option<Verdict>,
     complaints: Vec<Complaint>,
+    notes: Vec<Complaint>,
 }
 
 // === impl Hub ===
@@ -61,6 +62,8 @@ impl Hub {
         }
         let placed = self.place_source(reference);
         let before = self.sources.entries.remove(reference).unwrap_or_default();
+        // After a restart nothing is news that was so before.
+        let has_news = !before.states.is_empty() && placed.notes != before.notes.0;
         for look in before.looks.keys().filter(|look| !placed.looks.contains(*look)) {
             if let Some(looking) = self.sources.dependents.get_mut(look) {
                 looking.remove(reference);
@@ -103,6 +106,10 @@ impl Hub {
                 states,
                 refused: placed.refused,
                 complaints: before.complaints,
+                notes: match placed.notes == before.notes.0 {
+                    true => before.notes,
+                    false => (placed.notes, false),
+                },
                 told: before.told,
                 has_written: before.has_written,
             };
@@ -112,6 +119,9 @@ impl Hub {
             self.wish(&zone, name, &Wisher::Source(reference.clone(), rtype), intent);
         }
         self.complain(reference, placed.complaints);
+        if has_news {
+            self.tell_notes(reference);
+        }
         self.tell_source(reference);
         // No pass comes to a zone in trouble: nobody else would let it go.
         for zone in left_zones {
@@ -128,6 +138,7 @@ impl Hub {
         for published in readings.iter().filter_map(|reading| self.published(reference, reading)) {
             placed.looks.extend(published.looked_at);
             placed.complaints.extend(published.complaints);
+            let mut notes = published.notes;
             if let Some((word, message)) = published.unclear {
                 placed.refused.get_or_insert_with(|| in_words(word, message));
             }
@@ -141,6 +152,7 @@ impl Hub {
                 let mut is_placed = false;
                 for candidate in candidates.into_iter().filter(|found| is_ours(&found.zone.key)) {
                     is_placed = true;
+                    placed.notes.append(&mut notes);
                     let place = (candidate.zone.key.clone(), candidate.name, intent.rtype);
                     placed.wishes.insert(place, intent.clone());
                 }

@@ -21,6 +21,7 @@ use crate::cluster::{
     job::{Drifted, WishState},
     sources::{SourceEntry, follow::Standing, kinds},
     write::MANAGER,
+    zone_entry::Wisher,
 };
 
 /// How many names one Event spells out.
@@ -63,6 +64,7 @@ impl Hub {
         let place = (zone.clone(), state.name, state.intent.rtype);
         let Some(entry) = self.sources.entries.get_mut(&reference) else { return };
         entry.has_written |= state.has_written;
+        let has_written = entry.has_written;
         // What became of an older wish says nothing of this one, for which another pass comes.
         if entry.wishes.get(&place) != Some(&state.intent) {
             return;
@@ -76,6 +78,9 @@ impl Hub {
         if let Some(Drifted::Reverted(message)) = &state.drift {
             let named = kinds::reference(&reference, self.uid_of(&reference));
             self.teller.say(named, Reason::DriftReverted, message, true);
+        }
+        if has_written {
+            self.tell_notes(&reference);
         }
         self.tell_source(&reference);
     }
@@ -91,22 +96,37 @@ impl Hub {
     }
 
     /// Tells what is new of a source object.
-    pub(super) fn tell_source(&mut self, reference: &ObjectRef) {
+    pub fn tell_source(&mut self, reference: &ObjectRef) {
         let uid = self.uid_of(reference);
         let generation = match self.sources.world.get(reference) {
             Found::Here(object) => object.meta.generation,
             Found::NotThere | Found::Deleted | Found::NotKnown => return,
         };
-        let Some(entry) = self.sources.entries.get_mut(reference) else { return };
+        // It is looked at again as soon as the rest is known.
+        let Some(entry) = self.sources.entries.get(reference) else { return };
+        if entry.looks.keys().any(|look| self.sources.is_listing(look)) {
+            return;
+        }
         let Some(verdict) = entry.verdict() else { return };
+        if verdict.reason == Reason::Held {
+            let zones = entry.states.keys().map(|(zone, _, _)| zone.clone()).collect();
+            let rtype = entry.states.keys().map(|(_, _, rtype)| *rtype).next();
+            let wisher = rtype.map(|rtype| Wisher::Source(reference.clone(), rtype));
+            if wisher.is_some_and(|wisher| self.tells_later(zones, &wisher, &verdict)) {
+                return;
+            }
+        }
+        let Some(entry) = self.sources.entries.get_mut(reference) else { return };
         let before = entry.told.replace((verdict.clone(), generation));
         if before.as_ref() == entry.told.as_ref() {
             return;
         }
         // After a restart nothing is news that was so before.
         let is_news = match &before {
-            Some((before, _)) => *before != verdict,
-            None => entry.has_written || !verdict.is_ready(),
+            // An outage, and its end, is told by the zone.
+            Some((before, _)) if before.is_outage() && verdict.is_ready() => false,
+            Some((before, _)) => *before != verdict && !verdict.is_outage(),
+            None => entry.has_written || !(verdict.is_ready() || verdict.is_outage()),
         };
         if is_news && verdict.reason != Reason::Pending {
             self.teller.tell(kinds::reference(reference, uid), &verdict);
@@ -152,6 +172,20 @@ impl Hub {
         for complaint in complaints.iter().filter(|complaint| !before.contains(complaint)) {
             let reason = complaint.reason.as_str().parse().unwrap_or(Reason::InvalidValue);
             let message = format!("{}: {}", complaint.field, complaint.message);
+            self.teller.say(kinds::reference(reference, uid.clone()), reason, &message, false);
+        }
+    }
+
+    /// Tells once what people should know of what is published.
+    pub(super) fn tell_notes(&mut self, reference: &ObjectRef) {
+        let uid = self.uid_of(reference);
+        let Some(entry) = self.sources.entries.get_mut(reference) else { return };
+        if std::mem::replace(&mut entry.notes.1, true) {
+            return;
+        }
+        for note in &entry.notes.0 {
+            let reason = note.reason.as_str().parse().unwrap_or(Reason::InvalidValue);
+            let message = format!("{}: {}", note.field, note.message);
             self.teller.say(kinds::reference(reference, uid.clone()), reason, &message, false);
         }
     }

@@ -5,6 +5,7 @@ mod model;
 mod provider;
 mod replies;
 mod table;
+mod unknown;
 
 use zonekeeper_kernel::{
     name::Name,
@@ -78,6 +79,7 @@ fn zones(texts: &[(&str, &str)]) -> Zones {
         for outcome in zone.apply(&edits) {
             assert!(matches!(outcome, Outcome::Applied(_)), "{outcome:?}");
         }
+        zone.know();
     }
     zones
 }

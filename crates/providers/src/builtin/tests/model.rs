@@ -66,6 +66,7 @@ proptest! {
         let make = || Zone::new(domain.clone(), Authority::default_for(&domain), 0);
         let zone = zones.get_or_insert(domain.clone(), make);
         let rows = filled(&zone, rows, &is_kept);
+        zone.know();
         for (owner, rtype) in questions {
             let answer = answer(&zones, &name(&owner), rtype.parse().unwrap(), AnyAnswer::AllSets);
             let said = Said {

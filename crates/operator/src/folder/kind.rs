@@ -1,0 +1,129 @@
+//! What a document is: ours, a Secret or Namespace, a list of such, somebody else's, or ours with a mistake.
+
+use zonekeeper_api::{API_VERSION, GROUP};
+
+use crate::folder::schema::{KINDS, unknown_field};
+
+/// How far a group may be from ours, in letters, and still be taken for a mistake.
+const NEAR: usize = 2;
+/// The same for one of our own kinds.
+const NEAR_FOR_OUR_KIND: usize = 5;
+
+/// What a document is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Sort {
+    /// One of our kinds.
+    Ours(&'static str),
+    Secret,
+    Namespace,
+    /// A list; its items may leave out what they are if the list says so.
+    List(Option<(&'static str, &'static str)>),
+    /// Another project's.
+    Other,
+    /// Meant for us, and mistyped: which field, and what to do.
+    Mistyped(&'static str, String),
+}
+
+/// What a document with this apiVersion and kind is.
+pub fn sort_of(version: &str, kind: &str) -> Sort {
+    let ours = KINDS.into_iter().find(|known| *known == kind);
+    let listed = kind.strip_suffix("List").and_then(|item| KINDS.into_iter().find(|known| *known == item));
+    let group = version.split_once('/').map_or("", |(group, _)| group);
+    match (group, kind) {
+        ("", "Secret") => Sort::Secret,
+        ("", "Namespace") => Sort::Namespace,
+        ("", "SecretList") => Sort::List(Some(("v1", "Secret"))),
+        ("", "NamespaceList") => Sort::List(Some(("v1", "Namespace"))),
+        (_, "List") if version == "v1" => Sort::List(None),
+        (_, "List") => Sort::Mistyped("apiVersion", format!("{version:?} has no List; use v1")),
+        (GROUP, _) if version != API_VERSION => {
+            Sort::Mistyped("apiVersion", format!("{version:?} is not served; use {API_VERSION}"))
+        }
+        (GROUP, _) => match (ours, listed) {
+            (Some(kind), _) => Sort::Ours(kind),
+            (None, Some(item)) => Sort::List(Some((API_VERSION, item))),
+            (None, None) => {
+                Sort::Mistyped("kind", unknown_field(kind, KINDS.into_iter()).replace("field", "kind"))
+            }
+        },
+        (_, _) if is_mistyped(version, group, ours.or(listed).is_some()) => {
+            Sort::Mistyped("apiVersion", format!("{version:?} is not known; use {API_VERSION}"))
+        }
+        (_, _) => Sort::Other,
+    }
+}
+
+/// Whether an apiVersion was meant to be ours. Other projects have kinds of the same names: those of the core group
+/// alone are certain to be a mistake.
+fn is_mistyped(version: &str, group: &str, is_our_kind: bool) -> bool {
+    let version = version.trim().to_lowercase();
+    let distance = |text: &str, ours: &str| strsim::damerau_levenshtein(&text.trim().to_lowercase(), ours);
+    let near = if is_our_kind { NEAR_FOR_OUR_KIND } else { NEAR };
+    if group.is_empty() {
+        return is_our_kind || distance(&version, GROUP) <= NEAR || distance(&version, API_VERSION) <= NEAR;
+    }
+    distance(group, GROUP) <= near || (is_our_kind && version.contains("zonekeeper"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mistyped_versions_of_ours_are_never_taken_for_somebody_elses() {
+        let versions = [
+            "zonekeeper.dev/v1alpha2",
+            "zonekeeper.dev/v1",
+            "zonekeeper.dev/v1alpha1/",
+            "zonekeeper.dev/",
+            "zonekeeper.dev",
+            "zonekeeper.dev:v1alpha1",
+            "zonekeper.dev/v1alpha1",
+            "Zonekeeper.dev/v1alpha1",
+            "zone-keeper.dev/v1alpha1",
+            "zonekeeper.dve/v1alpha1",
+            "zonekeeper.io/v1alpha1",
+            "zonekeeper/v1alpha1",
+            "dns.zonekeeper.dev/v1alpha1",
+            " zonekeeper.dev/v1alpha1",
+            "v1alpha1",
+            "v1",
+        ];
+        for version in versions {
+            for kind in KINDS {
+                assert!(
+                    matches!(sort_of(version, kind), Sort::Mistyped("apiVersion", _)),
+                    "{version} {kind}"
+                );
+                let list = format!("{kind}List");
+                assert!(
+                    matches!(sort_of(version, &list), Sort::Mistyped("apiVersion", _)),
+                    "{version} {list}"
+                );
+            }
+        }
+        for kind in ["Recordset", "recordset", "Record", "DNSZonelist", "Secret", "ConfigMap"] {
+            assert!(matches!(sort_of(API_VERSION, kind), Sort::Mistyped("kind", _)), "{kind}");
+        }
+        assert!(matches!(sort_of("zonekeper.dev/v1alpha1", "Recordset"), Sort::Mistyped("apiVersion", _)));
+        assert!(matches!(sort_of("zonekeeper.dev/v1alpha1", "List"), Sort::Mistyped("apiVersion", _)));
+    }
+
+    #[test]
+    fn kinds_of_other_projects_are_theirs_even_under_our_names() {
+        let others = [
+            ("bindy.firestoned.io/v1alpha1", "DNSZone"),
+            ("dns.gcp.upbound.io/v1beta1", "RecordSet"),
+            ("externaldns.k8s.io/v1alpha1", "DNSEndpoint"),
+            ("cloudflare-operator.io/v1", "Zone"),
+            ("timekeeper.dev/v1", "Clock"),
+            ("apps/v1", "DeploymentList"),
+            ("v1", "ConfigMap"),
+        ];
+        for (version, kind) in others {
+            assert_eq!(sort_of(version, kind), Sort::Other, "{version} {kind}");
+        }
+        assert_eq!(sort_of("v1", "List"), Sort::List(None));
+        assert_eq!(sort_of(API_VERSION, "RecordSetList"), Sort::List(Some((API_VERSION, "RecordSet"))));
+    }
+}
