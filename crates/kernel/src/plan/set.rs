@@ -79,6 +79,11 @@ pub(super) fn plan_set(
     } else {
         place.judge_each(&here, wanted, &mut plan)
     };
+    let unreleased = place.unreleased(claims, wanted);
+    if unreleased.is_some() {
+        // The marker will claim the whole set for that holder.
+        pool.iter_mut().for_each(|candidate| candidate.is_replaceable = false);
+    }
     plan.was_ours = pool.iter().any(|candidate| candidate.claim.is_ours());
 
     let mut new = Vec::new();
@@ -122,7 +127,7 @@ pub(super) fn plan_set(
         let delete = |candidate: Candidate<'_>| delete(name, candidate.record);
         plan.endings.extend(spare.into_iter().rev().map(delete));
     }
-    plan.marker = place.marker_edit(claims);
+    plan.marker = place.marker_edit(claims, unreleased);
     plan
 }
 
@@ -477,23 +482,29 @@ impl Place<'_> {
         }
     }
 
-    /// The holder of a value that stays though this set does not ask for it. Without a marker only memory knows it;
-    /// a new marker names it, or the next plan would take the value for one of ours.
-    fn unreleased<'a>(&self, claims: &'a NameClaims<'_>) -> Option<&'a Holder> {
-        let here = claims.records.iter().filter(|(record, _)| record.rdata.rtype() == self.set.rtype);
-        here.filter_map(|(_, claim)| match claim {
+    /// The holder of a value that stays though this set does not ask for it, where no marker says so yet: the new one
+    /// names it, or the next plan would take the value for one of ours.
+    fn unreleased<'a>(&self, claims: &'a NameClaims<'_>, wanted: &[Wanted]) -> Option<&'a Holder> {
+        let marker = claims.marker(self.set.rtype);
+        if !matches!(self.situation.registry.form, Form::Txt(_))
+            || marker.is_some_and(|marker| marker.place == MarkerPlace::Typed)
+        {
+            return None;
+        }
+        let is_wanted = |rdata: &Rdata| wanted.iter().any(|value| value.rdata == *rdata);
+        claims.records.iter().find_map(|(record, claim)| match claim {
             Claim::Ours { holder: holder @ HolderRef::Full(named), .. } => {
-                (!self.releases(holder)).then_some(named)
+                let stays = record.rdata.rtype() == self.set.rtype && !is_wanted(&record.rdata);
+                (stays && !self.releases(holder)).then_some(named)
             }
             Claim::Ours { .. } | Claim::Foreign { .. } | Claim::Unclaimed => None,
         })
-        .next()
     }
 
-    fn marker_edit(&self, claims: &NameClaims<'_>) -> Option<Edit> {
+    fn marker_edit(&self, claims: &NameClaims<'_>, unreleased: Option<&Holder>) -> Option<Edit> {
         let registry = self.situation.registry;
         let Form::Txt(form) = &registry.form else { return None };
-        let holder = self.set.holders.first()?;
+        let holder = unreleased.or(self.set.holders.first())?;
         let place = (self.name, self.set.rtype);
         let current = claims.marker(self.set.rtype).filter(|marker| marker.place == MarkerPlace::Typed);
         if let Some(marker) = current
@@ -505,10 +516,6 @@ impl Place<'_> {
             // A holder that may still want some of the values stays named in the marker.
             return None;
         }
-        let holder = match current {
-            Some(_) => holder,
-            None => self.unreleased(claims).unwrap_or(holder),
-        };
         let record = Record {
             name: form.names.marker_of(self.name, self.set.rtype, &registry.domain),
             rdata: form.write(registry, place, holder),
