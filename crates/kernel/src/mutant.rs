@@ -266,6 +266,12 @@ pub const MUTANTS: &[Mutant] = &[
     },
     Mutant {
         part: Part::Kernel,
+        name: "resolve: unknown holds",
+        breaks: "An object without values keeps a name from namespaces that know what they want there.",
+        caught_by: "a_name_belongs_to_one_namespace",
+    },
+    Mutant {
+        part: Part::Kernel,
         name: "resolve: as they come",
         breaks: "The order of wishes decides who wins.",
         caught_by: "the_order_of_wishes_never_matters",

@@ -256,8 +256,9 @@ impl Resolver<'_> {
         taken.winners.into_iter().map(|winner| winner.set).collect()
     }
 
-    /// Who comes first: the namespace that holds the name now under any type, in it the object that holds the set,
-    /// then age. What else the first one's namespace wants comes before all others.
+    /// Who comes first: the namespace that holds the name now under any type, then one that knows what it wants there
+    /// (an object without an address must not keep a name from others), in it the object that holds the set, then
+    /// age. What else the first one's namespace wants comes before all others.
     fn ranked<'a>(&self, name: &Name, mut wishes: Vec<Wish<'a>>) -> Vec<Wish<'a>> {
         if wishes.len() < 2 || crate::mutant::is_on("resolve: as they come") {
             return wishes;
@@ -272,6 +273,8 @@ impl Resolver<'_> {
             })
             .chain(wishes.iter().filter(|wish| is_named(wish)).map(|wish| wish.intent.namespace.clone()))
             .collect();
+        let known = wishes.iter().filter(|wish| !wish.is_unknown());
+        let known: BTreeSet<String> = known.map(|wish| wish.intent.namespace.clone()).collect();
         wishes.sort_by_cached_key(|wish| {
             let holds = |rtype: Option<RecordType>| {
                 let mut sets = held.iter().filter(|(of, _)| rtype.is_none_or(|rtype| rtype == *of));
@@ -280,6 +283,7 @@ impl Resolver<'_> {
             let rank = (
                 !holding.contains(&wish.intent.namespace)
                     && !crate::mutant::is_on("resolve: newcomers first"),
+                !known.contains(&wish.intent.namespace) && !crate::mutant::is_on("resolve: unknown holds"),
                 !holds(Some(wish.set.rtype)),
                 !holds(None),
             );

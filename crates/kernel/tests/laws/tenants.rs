@@ -222,7 +222,7 @@ impl Tenancy {
     }
 
     /// The namespace that a name belongs to: the one that holds it and still asks for something there, else the
-    /// oldest that asks.
+    /// oldest of those that know what they want there, else the oldest that asks.
     fn first(&self, name: &Name) -> Option<usize> {
         let valid: Vec<&Ask> =
             self.asks.iter().filter(|ask| ask.name() == *name && self.is_valid(ask)).collect();
@@ -232,7 +232,9 @@ impl Tenancy {
             valid.iter().any(|ask| ask.namespace == *namespace && (!is_hashed || ask.holder() == *holder))
         });
         let still = still.map(|(_, namespace, ..)| namespace);
-        still.or_else(|| valid.iter().min_by_key(|ask| ask.age()).map(|ask| ask.namespace))
+        let knows = |of: usize| valid.iter().any(|ask| ask.namespace == of && ask.values.is_some());
+        let first = valid.iter().min_by_key(|ask| (!knows(ask.namespace), ask.age()));
+        still.or_else(|| first.map(|ask| ask.namespace))
     }
 }
 
