@@ -125,7 +125,9 @@ async fn a_name_belongs_to_one_namespace() {
         let name = format!("{}/{}", two.name(), rtype.to_lowercase());
         lab.wait_reason("RecordSet", &name, "Conflict").await;
     }
-    // When it gives the name up, the other namespace gets it.
+    // When it gives the name up, the other namespace gets it; a CNAME of the same age might come first there.
+    lab.delete("RecordSet", &format!("{}/cname", two.name())).await;
+    lab.wait_gone("RecordSet", &format!("{}/cname", two.name())).await;
     lab.delete("RecordSet", &format!("{}/www", one.name())).await;
     lab.wait_gone("RecordSet", &format!("{}/www", one.name())).await;
     lab.wait_ready("RecordSet", &format!("{}/aaaa", two.name())).await;

@@ -11,6 +11,7 @@ mod bad_manifests;
 mod credentials;
 mod deletion;
 mod drift;
+mod evidence;
 mod examples;
 mod grants;
 mod guard;

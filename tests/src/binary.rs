@@ -20,7 +20,8 @@ pub fn binary() -> &'static Path {
         let target = folders.next().expect("target");
         let mut build = Command::new(env!("CARGO"));
         build
-            .args(["build", "--quiet", "--package", "zonekeeper", "--bin", "zonekeeper", "--target-dir"])
+            // Of the whole workspace, so that dependencies have the features that tests built them with.
+            .args(["build", "--quiet", "--workspace", "--bin", "zonekeeper", "--target-dir"])
             .arg(target);
         if folder.ends_with("release") {
             build.arg("--release");

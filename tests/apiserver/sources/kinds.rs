@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{lab_with, read_as, service, told};
+use super::{accept, gateway, give_addresses, http_route, lab_with, read_as, service, told};
 use crate::support::{Lab, Manifest, plane};
 
 #[tokio::test]
@@ -13,21 +13,7 @@ async fn services_of_every_type_are_published() {
     let address = lab.apply(&internal).await["spec"]["clusterIP"].as_str().expect("an address").to_owned();
     let alias = service("alias", named("hostname", "alias")).without("ports").with("type", "ExternalName");
     lab.apply(&alias.with("externalName", "elsewhere.example.net")).await;
-    let headless = service("db", named("hostname", "db")).with("type", "ClusterIP");
-    lab.apply(&headless.with("clusterIP", "None").with("selector", json!({"app": "db"}))).await;
-    pod(&lab, "db-0", json!({"app": "db"}), "10.1.0.1").await;
-    lab.apply(&Manifest(json!({
-        "apiVersion": "discovery.k8s.io/v1",
-        "kind": "EndpointSlice",
-        "metadata": {"name": "db-1", "labels": {"kubernetes.io/service-name": "db"}},
-        "addressType": "IPv4",
-        "ports": [{"port": 80}],
-        "endpoints": [{
-            "addresses": ["10.1.0.1"], "conditions": {"ready": true},
-            "targetRef": {"kind": "Pod", "name": "db-0", "namespace": lab.home.name()},
-        }],
-    })))
-    .await;
+    headless(&lab, "db", "10.1.0.1").await;
     lab.wait_contents(&[
         "alias CNAME elsewhere.example.net",
         "db A 10.1.0.1",
@@ -35,6 +21,58 @@ async fn services_of_every_type_are_published() {
         &format!("internal A {address}"),
     ])
     .await;
+}
+
+#[tokio::test]
+async fn a_restart_tells_nothing_new_of_what_looks_at_other_objects() {
+    plane::with_published_definitions().await;
+    let lab = lab_with("look-restart", &["Service", "HTTPRoute"]).await;
+    lab.apply(&gateway("edge")).await;
+    give_addresses(&lab, "edge", &["192.0.2.7"]).await;
+    let route = async |name: &str| {
+        lab.apply(&http_route(&lab, name, "edge", &[name])).await;
+        accept(&lab, "HTTPRoute", name, true).await;
+        told(&lab, "HTTPRoute", name, "Programmed").await;
+    };
+    let objects = [("Service", "db"), ("Service", "cache"), ("HTTPRoute", "api"), ("HTTPRoute", "web")];
+    for (kind, name) in objects {
+        match kind {
+            "Service" => headless(&lab, name, "10.1.0.1").await,
+            _route => route(name).await,
+        }
+    }
+    lab.wait_contents(&[
+        "api A 192.0.2.7",
+        "cache A 10.1.0.1",
+        "cache-0.cache A 10.1.0.1",
+        "db A 10.1.0.1",
+        "db-0.db A 10.1.0.1",
+        "web A 192.0.2.7",
+    ])
+    .await;
+    // Before the EndpointSlices came, a Service may have said that it waits for them.
+    for name in ["db", "cache"] {
+        told(&lab, "Service", name, "Programmed").await;
+    }
+    lab.scan().await;
+    let all = async || {
+        let mut all = Vec::new();
+        for (kind, name) in objects {
+            all.push((name, lab.events(kind, name).await));
+        }
+        all
+    };
+    for _ in 0..3 {
+        let (before, mark) = (all().await, lab.mark());
+        lab.kill().await;
+        lab.run();
+        // An Event of a new object comes after all that the restart says.
+        let name = format!("new-{mark}");
+        route(&name).await;
+        lab.scan().await;
+        assert_eq!(all().await, before);
+        assert_eq!(lab.changes_since(mark), [format!("+ {name} A 192.0.2.7")]);
+    }
 }
 
 #[tokio::test]
@@ -124,6 +162,27 @@ async fn a_dns_endpoint_asks_for_any_type_and_is_told_in_its_status() {
     let message = told(&lab, "DNSEndpoint", "all", "InvalidValue").await;
     assert!(message.contains("not an IPv4 address"), "{message}");
     assert!(lab.contents().contains(&"a A 192.0.2.1".to_owned()), "{:?}", lab.contents());
+}
+
+/// A Service without an address of its own, with one Pod and its EndpointSlice.
+async fn headless(lab: &Lab<'_>, name: &str, address: &str) {
+    let annotations = json!({"external-dns.kubernetes.io/hostname": lab.at(name)});
+    let service = service(name, annotations).with("type", "ClusterIP").with("clusterIP", "None");
+    lab.apply(&service.with("selector", json!({"app": name}))).await;
+    let member = format!("{name}-0");
+    pod(lab, &member, json!({"app": name}), address).await;
+    lab.apply(&Manifest(json!({
+        "apiVersion": "discovery.k8s.io/v1",
+        "kind": "EndpointSlice",
+        "metadata": {"name": format!("{name}-1"), "labels": {"kubernetes.io/service-name": name}},
+        "addressType": "IPv4",
+        "ports": [{"port": 80}],
+        "endpoints": [{
+            "addresses": [address], "conditions": {"ready": true},
+            "targetRef": {"kind": "Pod", "name": member, "namespace": lab.home.name()},
+        }],
+    })))
+    .await;
 }
 
 async fn pod(lab: &Lab<'_>, name: &str, labels: Value, address: &str) {

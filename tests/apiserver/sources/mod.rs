@@ -6,6 +6,7 @@ mod gateway;
 mod kinds;
 mod published;
 mod status;
+mod templates;
 mod tenancy;
 
 use control_plane::{DEADLINE, eventually};

@@ -184,6 +184,16 @@ impl<'a> Lab<'a> {
         served
     }
 
+    /// The most memory that the operator ever had, in bytes.
+    pub fn most_memory(&self) -> u64 {
+        let operator = self.operator.lock().expect("one test, one thread");
+        let id = operator.as_ref().expect("it runs").id();
+        let status = fs::read_to_string(format!("/proc/{id}/status")).expect("it lives");
+        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("its peak");
+        let kibibytes = peak.trim().trim_end_matches("kB").trim();
+        kibibytes.parse::<u64>().expect("a number") << 10
+    }
+
     /// Everything that the operator printed.
     pub fn log(&self) -> String {
         fs::read_to_string(&self.log).expect("UTF-8")
