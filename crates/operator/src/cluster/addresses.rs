@@ -3,19 +3,19 @@
 use std::{net::IpAddr, sync::Arc, time::Duration};
 
 use kube::ResourceExt;
-use tokio::time::Instant;
 use zonekeeper_api::{AddressSource, HttpSource, Reason, RecordSet};
 use zonekeeper_kernel::{reason::Reason as KernelReason, zone::Labels};
 use zonekeeper_sources::Addresses;
 
 use crate::{
     address_source::{
-        SecretHeaders, addresses,
+        Reachable, SecretHeaders, addresses,
         pacing::{self, Paces},
     },
     cluster::{
         Key, Message,
         conditions::Verdict,
+        effects::Effect,
         hub::{Alarm, Hub},
         secrets::{self, SecretState},
         status,
@@ -39,6 +39,38 @@ pub struct AddressEntry {
     /// The question that counts.
     attempt: u64,
     pub desk: Desk,
+}
+
+/// A question to the services of an AddressSource.
+pub struct AddressRequest {
+    source: Key,
+    attempt: u64,
+    object: Arc<AddressSource>,
+    /// What Secrets add to each request, or why they can't.
+    headers: Vec<Result<SecretHeaders, Verdict>>,
+}
+
+// === impl AddressRequest ===
+
+impl AddressRequest {
+    /// Asks, and answers the hub.
+    pub async fn run(self, reachable: Reachable) -> Message {
+        let Self { source, attempt, object, headers } = self;
+        let headers_of = |asked: &HttpSource| {
+            let at = object.spec.http.iter().position(|source| source == asked);
+            let headers = at.and_then(|at| headers.get(at).cloned()).unwrap_or_else(|| Ok(Vec::new()));
+            headers.map_err(|verdict| verdict.message)
+        };
+        // Where nothing answers, a Secret that is missing is the better explanation.
+        let missing = headers.iter().find_map(|headers| headers.as_ref().err());
+        let reason = missing.map_or(Reason::TargetsUnknown, |verdict| verdict.reason);
+        let asked = addresses(&source.0, &object.spec, &reachable, headers_of);
+        let found = match tasks::caught(Task::Addresses, asked).await {
+            Some(found) => found.map_err(|error| Verdict::new(reason, error)),
+            None => Err(zones::verdict(&Task::Addresses.error())),
+        };
+        Message::Addresses { source, attempt, found }
+    }
 }
 
 // === impl AddressEntry ===
@@ -130,33 +162,15 @@ impl Hub {
         if let Some(entry) = self.address_sources.get_mut(key) {
             entry.attempt = attempt;
         }
-        let (hub, source, reachable) = (self.hub.clone(), key.clone(), self.reachable.clone());
-        tokio::spawn(async move {
-            let headers_of = |asked: &HttpSource| {
-                let at = object.spec.http.iter().position(|source| source == asked);
-                let headers = at.and_then(|at| headers.get(at).cloned()).unwrap_or_else(|| Ok(Vec::new()));
-                headers.map_err(|verdict| verdict.message)
-            };
-            // Where nothing answers, a Secret that is missing is the better explanation.
-            let missing = headers.iter().find_map(|headers| headers.as_ref().err());
-            let reason = missing.map_or(Reason::TargetsUnknown, |verdict| verdict.reason);
-            let found =
-                tasks::caught(Task::Addresses, addresses(&source.0, &object.spec, &reachable, headers_of))
-                    .await;
-            let found = match found {
-                Some(found) => found.map_err(|error| Verdict::new(reason, error)),
-                None => Err(zones::verdict(&Task::Addresses.error())),
-            };
-            // The hub ends with the program.
-            let _ = hub.send(Message::Addresses { source, attempt, found });
-        });
+        let request = AddressRequest { source: key.clone(), attempt, object, headers };
+        self.effects.push(Effect::AskAddresses(Box::new(request)));
     }
 
     /// The headers that a Secret adds to a request; nothing while it is not read.
     fn headers_of(&mut self, namespace: &str, source: &HttpSource) -> Option<Result<SecretHeaders, Verdict>> {
         let Some(reference) = &source.headers_secret_ref else { return Some(Ok(Vec::new())) };
         let key = (namespace.to_owned(), reference.name.clone());
-        Some(match self.secrets.get(&key) {
+        Some(match self.secrets.get(&key, &mut self.effects) {
             SecretState::Unread => return None,
             SecretState::Present(data) => {
                 let text =
@@ -184,7 +198,7 @@ impl Hub {
         let is_change =
             |found: &Vec<IpAddr>| !is_fixed && before.as_ref().is_some_and(|before| before != found);
         let wait = match found {
-            Ok(found) => match is_change(&found).then(|| self.paces.take(&key.0, Instant::now())) {
+            Ok(found) => match is_change(&found).then(|| self.paces.take(&key.0, self.now.at)) {
                 Some(Err(wait)) => {
                     entry.failure = Some(Verdict::new(Reason::RateLimited, Paces::message(&key.0)));
                     wait.max(pacing::FLOOR)
@@ -203,7 +217,7 @@ impl Hub {
         };
         let is_news = before != entry.good || before.is_none();
         if !is_fixed || entry.failure.is_some() {
-            self.agenda.at(Instant::now() + wait, Alarm::Address(key.clone()));
+            self.agenda.at(self.now.at + wait, Alarm::Address(key.clone()));
         }
         self.report_address_source(key);
         if is_news {
@@ -320,9 +334,9 @@ impl Hub {
                 Verdict::new(*reason, format!("the last good addresses are kept: {message}"))
             }
         };
-        let status = status::address_status(entry, &verdict);
+        let status = status::address_status(entry, &verdict, self.now);
         let object = entry.object.clone();
-        entry.desk.report((&self.writer, &self.teller), &*object, verdict, &status);
+        entry.desk.report(&mut self.effects, &*object, verdict, &status, self.now.at);
     }
 
     /// Our own write of a source is over.
@@ -336,8 +350,8 @@ impl Hub {
                 self.report_address_source(key);
             }
             None => {
-                let wait = entry.desk.wait(REWRITE);
-                self.agenda.by(Instant::now() + wait, Alarm::ReportSource(key.clone()));
+                let wait = entry.desk.wait(REWRITE, self.now.at);
+                self.agenda.by(self.now.at + wait, Alarm::ReportSource(key.clone()));
             }
         }
     }

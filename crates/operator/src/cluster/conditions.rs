@@ -3,7 +3,7 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use zonekeeper_api::{ConditionType, Reason};
 
-use crate::cluster::status;
+use crate::cluster::clock::Now;
 
 /// How far an object has come, and why not further.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -144,6 +144,7 @@ pub fn conditions<'a>(
     before: &Transitions,
     generation: Option<i64>,
     shown: impl IntoIterator<Item = Shown<'a>>,
+    now: Now,
 ) -> Vec<Condition> {
     let shown = shown.into_iter().map(|shown| {
         let (kind, status) = (shown.kind.as_str(), if shown.is_true { "True" } else { "False" });
@@ -154,7 +155,7 @@ pub fn conditions<'a>(
             reason: shown.reason.as_str().to_owned(),
             message: shortened(shown.message),
             observed_generation: generation,
-            last_transition_time: since.unwrap_or_else(status::now),
+            last_transition_time: since.unwrap_or_else(|| now.time()),
         }
     });
     shown.collect()
@@ -177,15 +178,16 @@ mod tests {
     #[test]
     fn a_condition_keeps_its_time_until_its_status_changes() {
         let ready = Verdict::new(Reason::Programmed, "in the zone");
-        let mut before = conditions(&Transitions::default(), Some(1), ready.common());
+        let now = Now::read();
+        let mut before = conditions(&Transitions::default(), Some(1), ready.common(), now);
         let long_ago = Time("2020-01-01T00:00:00Z".parse().unwrap());
         before[0].last_transition_time = long_ago.clone();
         let before = Transitions::of(&before);
-        let again = conditions(&before, Some(2), ready.common());
+        let again = conditions(&before, Some(2), ready.common(), now);
         assert_eq!(again[0].last_transition_time, long_ago);
         assert_eq!(again[0].observed_generation, Some(2));
         let held = Verdict::new(Reason::Held, "waits");
-        assert_ne!(conditions(&before, Some(2), held.common())[0].last_transition_time, long_ago);
+        assert_ne!(conditions(&before, Some(2), held.common(), now)[0].last_transition_time, long_ago);
     }
 
     #[test]

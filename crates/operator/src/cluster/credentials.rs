@@ -6,19 +6,20 @@ use std::{
     time::Duration,
 };
 
-use tokio::time::Instant;
-use zonekeeper_api::{DNSProvider, Reason};
+use zonekeeper_api::{DNSProvider, DNSProviderSpec, Reason};
 use zonekeeper_providers::{
     Provider, ProviderError,
     builtin::Builtin,
-    cloudflare::{self, Cloudflare},
+    cloudflare::{self, Cloudflare, budget::Budgets},
+    fence::Fence,
     rfc2136::{self, Rfc2136},
 };
 
 use crate::{
     cluster::{
-        Key, Message,
+        Key, Message, Metrics,
         conditions::Verdict,
+        effects::Effect,
         hub::{Alarm, Hub},
         providers::Active,
         secrets::{self, Data, SecretState},
@@ -43,11 +44,74 @@ pub struct Checked {
     result: Result<Active, ProviderError>,
 }
 
+/// A try of a provider's credentials.
+pub struct CheckRequest {
+    name: String,
+    attempt: u64,
+    spec: DNSProviderSpec,
+    settings: ProviderSettings,
+    secrets: Vec<SecretState>,
+    /// What works already with the same settings.
+    before: Option<Arc<Active>>,
+    /// A built-in server that has to make room.
+    old_builtin: Option<Builtin>,
+}
+
+/// What every provider is opened with.
+pub struct CheckContext {
+    pub budgets: Budgets,
+    pub fence: Arc<dyn Fence>,
+    pub metrics: Arc<Metrics>,
+}
+
 /// Secrets that the hub has read.
 struct ReadSecrets<'a> {
     namespace: &'a str,
     owner: &'a str,
     data: BTreeMap<Key, Data>,
+}
+
+// === impl CheckRequest ===
+
+impl CheckRequest {
+    /// Tries, and answers the hub.
+    pub async fn run(self, context: CheckContext) -> Message {
+        let (name, attempt) = (self.name.clone(), self.attempt);
+        let result = tasks::caught(Task::Check, self.check(context)).await;
+        let result = result.unwrap_or_else(|| Err(Task::Check.error()));
+        Message::Checked(Box::new(Checked { name, attempt, result }))
+    }
+
+    async fn check(self, context: CheckContext) -> Result<Active, ProviderError> {
+        let Self { name, spec, settings, secrets, before, old_builtin, .. } = self;
+        let CheckContext { budgets, fence, metrics } = context;
+        let meter = metrics.of_provider(&name);
+        let (provider, cloudflare, builtin) = match before {
+            Some(active) => (active.provider.clone(), active.cloudflare.clone(), active.builtin.clone()),
+            None => match &settings.backend {
+                Backend::Cloudflare(cloudflare) => {
+                    let budget_patience = Some(BUDGET_PATIENCE);
+                    let cloudflare =
+                        cloudflare::Settings { fence, meter, budget_patience, ..cloudflare.clone() };
+                    let cloudflare = Arc::new(Cloudflare::new(cloudflare, &budgets)?);
+                    (cloudflare.clone() as Arc<dyn Provider>, Some(cloudflare), None)
+                }
+                Backend::Rfc2136(servers) => {
+                    let servers = Rfc2136::new(rfc2136::Settings { fence, meter, ..servers.clone() })?;
+                    (Arc::new(servers) as Arc<dyn Provider>, None, None)
+                }
+                Backend::Builtin { listen, allow_transfer } => {
+                    if let Some(old) = old_builtin {
+                        old.shutdown().await;
+                    }
+                    let builtin = Builtin::bind(*listen, allow_transfer.clone()).await?;
+                    (Arc::new(builtin.clone()) as Arc<dyn Provider>, None, Some(builtin))
+                }
+            },
+        };
+        let standing = provider.check().await?;
+        Ok(Active { settings, provider, cloudflare, builtin, standing, spec, secrets, since: 0 })
+    }
 }
 
 impl Credentials for ReadSecrets<'_> {
@@ -93,7 +157,7 @@ impl Hub {
         let object = entry.object.clone();
         let (mut data, mut states) = (BTreeMap::new(), Vec::new());
         for (key, use_) in references(&object, &self.namespace) {
-            let state = self.secrets.get(&key);
+            let state = self.secrets.get(&key, &mut self.effects);
             match (&state, use_) {
                 // It comes with its watch.
                 (SecretState::Unread, _) => return,
@@ -107,7 +171,7 @@ impl Hub {
                 (SecretState::Forbidden, _) => {
                     let message = secrets::forbidden(&key, &self.namespace);
                     self.trouble_provider(name, Verdict::new(Reason::RefNotPermitted, message));
-                    self.agenda.by(Instant::now() + SECRET_RETRY, Alarm::Provider(name.to_owned()));
+                    self.agenda.by(self.now.at + SECRET_RETRY, Alarm::Provider(name.to_owned()));
                     return;
                 }
             }
@@ -136,64 +200,20 @@ impl Hub {
         secrets: Vec<SecretState>,
     ) {
         self.attempts += 1;
-        let (attempt, budgets, fence) = (self.attempts, self.budgets.clone(), self.fence.clone());
-        let meter = self.metrics.of_provider(name);
+        let attempt = self.attempts;
         let Some(entry) = self.providers.get_mut(name) else { return };
         entry.attempt = attempt;
         let is_same = |active: &&Arc<Active>| active.spec == object.spec && active.secrets == secrets;
-        let before = entry.active.as_ref().filter(is_same).cloned();
-        let old_builtin = entry.active.as_ref().and_then(|active| active.builtin.clone());
-        let (hub, spec, name) = (self.hub.clone(), object.spec.clone(), name.to_owned());
-        let check = async move {
-            let opened = match before {
-                Some(active) => {
-                    Ok((active.provider.clone(), active.cloudflare.clone(), active.builtin.clone()))
-                }
-                None => match &settings.backend {
-                    Backend::Cloudflare(cloudflare) => {
-                        let budget_patience = Some(BUDGET_PATIENCE);
-                        let cloudflare =
-                            cloudflare::Settings { fence, meter, budget_patience, ..cloudflare.clone() };
-                        Cloudflare::new(cloudflare, &budgets).map(|cloudflare| {
-                            let cloudflare = Arc::new(cloudflare);
-                            (cloudflare.clone() as Arc<dyn Provider>, Some(cloudflare), None)
-                        })
-                    }
-                    Backend::Rfc2136(servers) => {
-                        let servers = rfc2136::Settings { fence, meter, ..servers.clone() };
-                        Rfc2136::new(servers)
-                            .map(|servers| (Arc::new(servers) as Arc<dyn Provider>, None, None))
-                    }
-                    Backend::Builtin { listen, allow_transfer } => {
-                        if let Some(old) = old_builtin {
-                            old.shutdown().await;
-                        }
-                        Builtin::bind(*listen, allow_transfer.clone()).await.map(|builtin| {
-                            (Arc::new(builtin.clone()) as Arc<dyn Provider>, None, Some(builtin))
-                        })
-                    }
-                },
-            };
-            match opened {
-                Err(error) => Err(error),
-                Ok((provider, cloudflare, builtin)) => provider.check().await.map(|standing| Active {
-                    settings,
-                    provider,
-                    cloudflare,
-                    builtin,
-                    standing,
-                    spec,
-                    secrets,
-                    since: 0,
-                }),
-            }
+        let request = CheckRequest {
+            attempt,
+            before: entry.active.as_ref().filter(is_same).cloned(),
+            old_builtin: entry.active.as_ref().and_then(|active| active.builtin.clone()),
+            name: name.to_owned(),
+            spec: object.spec.clone(),
+            settings,
+            secrets,
         };
-        tokio::spawn(async move {
-            let result = tasks::caught(Task::Check, check).await;
-            let result = result.unwrap_or_else(|| Err(Task::Check.error()));
-            // The hub ends with the program.
-            let _ = hub.send(Message::Checked(Box::new(Checked { name, attempt, result })));
-        });
+        self.effects.push(Effect::CheckProvider(Box::new(request)));
     }
 
     /// Credentials were tried.
@@ -220,7 +240,7 @@ impl Hub {
                 };
                 let had_trouble = entry.active.is_none();
                 entry.active = Some(Arc::new(active));
-                self.agenda.at(Instant::now() + RECHECK, Alarm::Provider(name.clone()));
+                self.agenda.at(self.now.at + RECHECK, Alarm::Provider(name.clone()));
                 if !is_same || had_trouble {
                     self.reconsider_zones_of(&name);
                 }
@@ -230,7 +250,7 @@ impl Hub {
             Err(error) => {
                 entry.failures += 1;
                 let wait = retry_after(&error, entry.failures);
-                self.agenda.at(Instant::now() + wait, Alarm::Provider(name.clone()));
+                self.agenda.at(self.now.at + wait, Alarm::Provider(name.clone()));
                 self.trouble_provider(&name, verdict(&error));
             }
         }
@@ -242,7 +262,7 @@ impl Hub {
             entry.active = None;
         }
         self.trouble_provider(name, verdict);
-        self.agenda.by(Instant::now() + SECRET_RETRY, Alarm::Provider(name.to_owned()));
+        self.agenda.by(self.now.at + SECRET_RETRY, Alarm::Provider(name.to_owned()));
     }
 
     fn trouble_provider(&mut self, name: &str, verdict: Verdict) {
@@ -256,7 +276,7 @@ impl Hub {
 
     /// A call was refused for its credentials: they are tried by themselves.
     pub fn doubt_provider(&mut self, name: &str) {
-        self.agenda.by(Instant::now() + DOUBT, Alarm::Provider(name.to_owned()));
+        self.agenda.by(self.now.at + DOUBT, Alarm::Provider(name.to_owned()));
     }
 
     /// A Secret that somebody named was seen.

@@ -46,7 +46,7 @@ pub struct Teller {
 }
 
 /// What is to be told of an object.
-struct Saying {
+pub struct Saying {
     object: ObjectReference,
     is_normal: bool,
     reason: Reason,
@@ -96,17 +96,9 @@ impl Teller {
         Self { queue }
     }
 
-    /// Tells the state of an object.
-    pub fn tell(&self, object: ObjectReference, verdict: &Verdict) {
-        let is_normal =
-            verdict.is_ready() || (verdict.is_reconciling() && verdict.reason != Reason::ProviderUnavailable);
-        self.say(object, verdict.reason, &verdict.message, is_normal);
-    }
-
     /// Tells something of an object.
-    pub fn say(&self, object: ObjectReference, reason: Reason, message: &str, is_normal: bool) {
-        let note = message.chars().take(LONGEST_NOTE).collect();
-        if self.queue.try_send(Saying { object, is_normal, reason, note }).is_err() {
+    pub fn say(&self, saying: Saying) {
+        if self.queue.try_send(saying).is_err() {
             tracing::debug!("too many Events wait; one is dropped");
         }
     }
@@ -115,6 +107,18 @@ impl Teller {
 // === impl Saying ===
 
 impl Saying {
+    /// Something of an object.
+    pub fn new(object: ObjectReference, reason: Reason, message: &str, is_normal: bool) -> Self {
+        Self { object, is_normal, reason, note: message.chars().take(LONGEST_NOTE).collect() }
+    }
+
+    /// The state of an object.
+    pub fn of_state(object: ObjectReference, verdict: &Verdict) -> Self {
+        let is_normal =
+            verdict.is_ready() || (verdict.is_reconciling() && verdict.reason != Reason::ProviderUnavailable);
+        Self::new(object, verdict.reason, &verdict.message, is_normal)
+    }
+
     /// Equal for the same words about the same object.
     fn fingerprint(&self) -> u64 {
         let Self { object, is_normal, reason, note } = self;

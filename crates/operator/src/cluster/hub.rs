@@ -7,44 +7,34 @@ use std::{
 };
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use kube::{Client, Resource, ResourceExt};
-use tokio::{
-    sync::{
-        Notify,
-        mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel},
-    },
-    time::{Instant, sleep_until},
-};
+use kube::{Resource, ResourceExt};
+use tokio::time::Instant;
 use zonekeeper_api::{AddressSource, DNSProvider, DNSZone, Reason};
 use zonekeeper_kernel::{
     resolve::Zones,
     zone::{Labels, ZoneKey},
 };
-use zonekeeper_providers::{cloudflare::budget::Budgets, fence::Fence};
 
 use crate::{
-    address_source::{Reachable, pacing::Paces},
+    address_source::pacing::Paces,
     cluster::{
-        Health, Key, Message, Metrics, Options, Written,
+        Key, Message, Metrics, Written,
         addresses::AddressEntry,
         agenda::Agenda,
+        clock::Now,
         conditions::Verdict,
-        events::Teller,
+        effects::{Effect, Effects},
         providers::ProviderEntry,
         records::RecordEntry,
         secrets::Secrets,
         sources::Sources,
         tasks,
-        watch::{self, Kind, Object, Sight},
-        write::{Desk, Writable, Writer, reference_of},
+        watch::{Kind, Object, Sight},
+        write::{Desk, Writable, Write, reference_of},
         zone_entry::{Lent, ZoneEntry},
     },
 };
 
-/// How many messages are taken in before zones are woken: a burst becomes one pass.
-const AT_ONCE: usize = 512;
-/// How long to sleep where only a message can wake us.
-const IDLE: Duration = Duration::from_secs(3600);
 /// How long after a write that failed an object is looked at again.
 const RETRY: Duration = Duration::from_secs(2);
 const TIDY: Duration = Duration::from_secs(5);
@@ -85,16 +75,14 @@ pub struct NamespaceEntry {
     pub is_terminating: bool,
 }
 
-/// All that is known.
+/// All that is known. It decides what is to be done, at a moment that it is given; the runner does it.
 pub struct Hub {
-    pub client: Client,
-    /// The one for watches of source objects, which does not try again by itself.
-    pub watching: Client,
-    pub hub: UnboundedSender<Message>,
+    /// The moment of this turn.
+    pub now: Now,
+    /// What this turn wants to be done.
+    pub effects: Effects,
     pub namespace: String,
     pub controller_name: String,
-    pub reachable: Reachable,
-    pub fence: Arc<dyn Fence>,
     /// The id under which we mark what is ours, unless a provider names another.
     pub owner: String,
     pub providers: BTreeMap<String, ProviderEntry>,
@@ -120,96 +108,74 @@ pub struct Hub {
     pub agenda: Agenda<Alarm>,
     /// Counts everything that is begun, so that what is overtaken can be told.
     pub attempts: u64,
-    pub budgets: Budgets,
-    pub writer: Writer,
-    pub teller: Teller,
     pub metrics: Arc<Metrics>,
-    health: Arc<Health>,
-    ending: Arc<Notify>,
+    /// Whether many objects are being written that are about to ask for something.
+    pub is_bursting: bool,
     /// Whether nothing is begun any more.
     pub is_ending: bool,
-}
-
-/// Runs the operator until it is told to end, and what was begun is done.
-pub async fn run(options: Options, owner: String) {
-    let (sender, messages) = unbounded_channel();
-    options.ear.open(sender.clone());
-    watch::start(&options.client, &sender);
-    let instance = std::env::var("POD_NAME").unwrap_or_else(|_| "zonekeeper".into());
-    let hub = Hub {
-        secrets: Secrets::new(options.client.clone(), sender.clone()),
-        writer: Writer::new(options.client.clone(), sender.clone()),
-        teller: Teller::new(options.client.clone(), instance),
-        client: options.client,
-        watching: options.watching,
-        hub: sender,
-        namespace: options.namespace,
-        controller_name: options.controller_name,
-        reachable: options.reachable,
-        fence: options.fence,
-        owner,
-        providers: BTreeMap::new(),
-        zones: BTreeMap::new(),
-        records: BTreeMap::new(),
-        address_sources: BTreeMap::new(),
-        paces: Paces::default(),
-        namespaces: BTreeMap::new(),
-        sources: Sources::default(),
-        unreadable: BTreeMap::new(),
-        index: Zones::default(),
-        listed: BTreeSet::new(),
-        has_begun: false,
-        record_sets_are_going: false,
-        wake: BTreeSet::new(),
-        agenda: Agenda::default(),
-        attempts: 0,
-        budgets: Budgets::default(),
-        metrics: options.metrics,
-        health: options.health,
-        ending: options.ending,
-        is_ending: false,
-    };
-    hub.serve(messages).await;
 }
 
 // === impl Hub ===
 
 impl Hub {
-    async fn serve(mut self, mut messages: UnboundedReceiver<Message>) {
-        self.agenda.by(Instant::now() + TIDY, Alarm::Tidy);
-        let ending = self.ending.clone();
-        loop {
-            let due = self.agenda.next().unwrap_or_else(|| Instant::now() + IDLE);
-            tokio::select! {
-                biased;
-                () = ending.notified(), if !self.is_ending => {
-                    tracing::info!("ending; what was begun is finished");
-                    self.is_ending = true;
-                }
-                message = messages.recv() => {
-                    let Some(message) = message else { return };
-                    self.take(message);
-                    for _ in 1..AT_ONCE {
-                        let Ok(message) = messages.try_recv() else { break };
-                        self.take(message);
-                    }
-                }
-                () = sleep_until(due) => {}
-            }
-            // However many messages come, what is due is not put off by them.
-            for alarm in self.agenda.due(Instant::now()) {
-                self.ring(alarm);
-            }
-            if self.is_ending && !self.is_busy() {
-                return;
-            }
-            self.dispatch();
-            self.health.beat();
+    /// Knows nothing yet.
+    pub fn new(namespace: String, controller_name: String, owner: String, metrics: Arc<Metrics>) -> Self {
+        let now = Now::read();
+        let mut agenda = Agenda::default();
+        agenda.by(now.at + TIDY, Alarm::Tidy);
+        Self {
+            now,
+            effects: Effects::default(),
+            namespace,
+            controller_name,
+            owner,
+            providers: BTreeMap::new(),
+            zones: BTreeMap::new(),
+            records: BTreeMap::new(),
+            address_sources: BTreeMap::new(),
+            paces: Paces::default(),
+            namespaces: BTreeMap::new(),
+            secrets: Secrets::default(),
+            sources: Sources::default(),
+            unreadable: BTreeMap::new(),
+            index: Zones::default(),
+            listed: BTreeSet::new(),
+            has_begun: false,
+            record_sets_are_going: false,
+            wake: BTreeSet::new(),
+            agenda,
+            attempts: 0,
+            metrics,
+            is_bursting: false,
+            is_ending: false,
         }
     }
 
+    /// Takes something in.
+    pub fn apply(&mut self, message: Message, now: Now) -> Vec<Effect> {
+        self.now = now;
+        self.take(message);
+        self.effects.take()
+    }
+
+    /// Does what is due, and starts the passes that may start.
+    pub fn proceed(&mut self, now: Now) -> Vec<Effect> {
+        self.now = now;
+        // However many messages come, what is due is not put off by them.
+        for alarm in self.agenda.due(now.at) {
+            self.ring(alarm);
+        }
+        self.dispatch();
+        self.effects.take()
+    }
+
+    /// When something is due.
+    pub fn next_alarm(&self) -> Option<Instant> {
+        self.agenda.next()
+    }
+
     /// Whether a pass is under way, or a status that belongs to one.
-    fn is_busy(&self) -> bool {
+    pub fn is_busy(&self) -> bool {
         let is_away = |zone: &ZoneEntry| matches!(zone.worker, Lent::Away) || zone.desk.is_busy();
         self.zones.values().any(is_away) || self.records.values().any(|entry| entry.desk.is_busy())
     }
@@ -262,7 +228,7 @@ impl Hub {
             Alarm::Record(record) => self.finish_record(&record),
             Alarm::Tidy => {
                 self.tidy();
-                self.agenda.by(Instant::now() + TIDY, Alarm::Tidy);
+                self.agenda.by(self.now.at + TIDY, Alarm::Tidy);
             }
         }
     }
@@ -318,8 +284,8 @@ impl Hub {
         // Our own word on it comes back as another sight of it.
         let told = self.unreadable.insert((K::KIND, key), metadata.generation);
         if told != Some(metadata.generation) {
-            self.teller.tell(reference_of::<K>(metadata), verdict);
-            self.writer.conditions::<K>(metadata, verdict);
+            self.effects.tell(reference_of::<K>(metadata), verdict);
+            self.effects.write(Write::conditions::<K>(metadata, verdict, self.now));
         }
     }
 
@@ -357,7 +323,6 @@ impl Hub {
             record_sets = self.records.len(),
             "synced"
         );
-        self.health.set_synced();
         let providers: Vec<String> = self.providers.keys().cloned().collect();
         providers.iter().for_each(|name| self.check_provider(name));
         let zones: Vec<ZoneKey> = self.zones.keys().cloned().collect();
@@ -438,24 +403,24 @@ impl Hub {
             },
             Kind::Namespace => return,
         };
-        if desk.refuse() {
+        if desk.refuse(self.now.at) {
             tracing::warn!(?kind, namespace = key.0, name = key.1, error, "a status is refused");
             let message = format!(
                 "the API server refuses the status of this object, which therefore does not say how it is; the records are kept up all the same: {error}"
             );
-            self.teller.say(object, Reason::InternalError, &message, false);
+            self.effects.say(object, Reason::InternalError, &message, false);
         }
     }
 
     /// Looks at an object again after a while: a write of it failed.
     pub fn retry_record(&mut self, key: &Key) {
-        let wait = self.records.get(key).map_or(RETRY, |entry| entry.desk.wait(RETRY));
-        self.agenda.by(Instant::now() + wait, Alarm::Record(key.clone()));
+        let wait = self.records.get(key).map_or(RETRY, |entry| entry.desk.wait(RETRY, self.now.at));
+        self.agenda.by(self.now.at + wait, Alarm::Record(key.clone()));
     }
 
     fn tidy(&mut self) {
         let named = self.named_secrets();
-        self.secrets.keep(&named);
+        self.secrets.keep(&named, &mut self.effects);
         tasks::count_server_failures();
         self.metrics.set_zones(self.zones.iter());
         let told = |desk: &Desk| desk.told.as_ref().map(|verdict| verdict.reason);

@@ -48,8 +48,6 @@ pub struct Job {
     /// Objects whose wishes were applied before this process began.
     pub settled: BTreeSet<Holder>,
     pub approval: Approval,
-    pub witness: Witness,
-    pub ledger: StatusLedger,
     /// Why nothing may be written, where that is so.
     pub read_only: Option<Verdict>,
 }
@@ -128,7 +126,12 @@ pub struct Left {
 impl Job {
     /// Does it. The worker comes back whatever happens.
     #[tracing::instrument(level = "debug", name = "pass", skip_all, fields(zone = %self.zone.key, names = self.names.as_ref().map(BTreeSet::len)))]
-    pub async fn run(self, worker: &mut ZoneWorker) -> Result<ZonePass, ProviderError> {
+    pub async fn run(
+        self,
+        worker: &mut ZoneWorker,
+        witness: &Witness,
+        ledger: &StatusLedger,
+    ) -> Result<ZonePass, ProviderError> {
         worker.expect(
             self.wishes.iter().map(|(name, intent)| (name, intent.rtype)),
             self.departing.iter().map(|(name, _)| name),
@@ -164,7 +167,7 @@ impl Job {
                 is_ours: is_ours(orphan),
             })
             .collect();
-        let evidence = self.witness.evidence(&self.zone.key, &abouts, keeping(&rejections)).await;
+        let evidence = witness.evidence(&self.zone.key, &abouts, keeping(&rejections)).await;
         let order = Order {
             desired: &desired,
             evidence: &evidence,
@@ -173,7 +176,7 @@ impl Job {
             waiting: Waiting::Never,
             deletes: Deletes::SeenAt(Instant::now()),
             progress: &|_| {},
-            ledger: &self.ledger,
+            ledger,
         };
         let pass = worker.pass(&order).await?;
         let is_left =

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use k8s_openapi::{ByteString, api::core::v1::Secret, apimachinery::pkg::apis::meta::v1::ObjectMeta};
-use kube::{Api, api::PostParams};
-use tokio::time::{Duration, Instant};
+use kube::{Api, Client, api::PostParams};
+use tokio::time::Duration;
 use zonekeeper_api::{Reason, wellknown::SECRET_MARKER_CURRENT};
 use zonekeeper_kernel::zone::ZoneKey;
 
@@ -12,6 +12,7 @@ use crate::cluster::{
     Key, Message,
     conditions::Verdict,
     credentials::marker_key_of,
+    effects::Effect,
     hub::{Alarm, Hub},
     tasks::{self, Task},
     zone_entry::ZoneEntry,
@@ -66,7 +67,7 @@ impl Hub {
         if is_missed && !active.settings.takes_itself_over() {
             self.tell_missing_key(&secret);
         } else if !waits {
-            self.make_key(secret);
+            self.effects.push(Effect::CreateMarkerKey(secret));
         }
     }
 
@@ -97,38 +98,6 @@ impl Hub {
         })
     }
 
-    fn make_key(&mut self, key: Key) {
-        let mut bytes = [0_u8; KEY_BYTES];
-        if let Err(error) = getrandom::fill(&mut bytes) {
-            tracing::error!(%error, "no randomness for the marker key");
-            return;
-        }
-        let text = data_encoding::BASE64.encode(&bytes);
-        let secret = Secret {
-            metadata: ObjectMeta {
-                namespace: Some(key.0.clone()),
-                name: Some(key.1.clone()),
-                ..Default::default()
-            },
-            data: Some(BTreeMap::from([(SECRET_MARKER_CURRENT.to_owned(), ByteString(text.into_bytes()))])),
-            ..Secret::default()
-        };
-        let api: Api<Secret> = Api::namespaced(self.client.clone(), &key.0);
-        let hub = self.hub.clone();
-        tokio::spawn(async move {
-            let create = async { api.create(&PostParams::default(), &secret).await };
-            let made = match tasks::caught(Task::Write, create).await {
-                Some(Ok(_)) => Ok(()),
-                // Somebody made it in between; it comes with its watch.
-                Some(Err(kube::Error::Api(status))) if status.code == 409 => Ok(()),
-                Some(Err(error)) => Err(error.to_string()),
-                None => Err(Task::Write.error().to_string()),
-            };
-            // The hub ends with the program.
-            let _ = hub.send(Message::KeyMade(key, made));
-        });
-    }
-
     /// The key was made, or could not be.
     pub fn key_made(&mut self, key: &Key, made: Result<(), String>) {
         let Err(error) = made else { return };
@@ -140,8 +109,38 @@ impl Hub {
         );
         let zones: Vec<ZoneKey> = self.zones_of_key(key).map(|(zone, _)| zone.clone()).collect();
         for zone in zones {
-            self.agenda.by(Instant::now() + RETRY, Alarm::Again(zone));
+            self.agenda.by(self.now.at + RETRY, Alarm::Again(zone));
         }
+    }
+}
+
+/// Creates the Secret with a new key, and answers the hub.
+pub async fn create(client: Client, key: Key) -> Message {
+    let create = async { create_secret(client, &key).await };
+    let made = tasks::caught(Task::Write, create).await;
+    let made = made.unwrap_or_else(|| Err(Task::Write.error().to_string()));
+    Message::KeyMade(key, made)
+}
+
+async fn create_secret(client: Client, key: &Key) -> Result<(), String> {
+    let mut bytes = [0_u8; KEY_BYTES];
+    getrandom::fill(&mut bytes).map_err(|error| format!("no randomness: {error}"))?;
+    let text = data_encoding::BASE64.encode(&bytes);
+    let secret = Secret {
+        metadata: ObjectMeta {
+            namespace: Some(key.0.clone()),
+            name: Some(key.1.clone()),
+            ..Default::default()
+        },
+        data: Some(BTreeMap::from([(SECRET_MARKER_CURRENT.to_owned(), ByteString(text.into_bytes()))])),
+        ..Secret::default()
+    };
+    let api: Api<Secret> = Api::namespaced(client, &key.0);
+    match api.create(&PostParams::default(), &secret).await {
+        Ok(_) => Ok(()),
+        // It was made in between, and comes with its watch.
+        Err(kube::Error::Api(status)) if status.code == 409 => Ok(()),
+        Err(error) => Err(error.to_string()),
     }
 }
 

@@ -1,15 +1,18 @@
 //! The operator: the loop of a zone, driven by a Kubernetes API.
 //!
-//! One task, the hub, owns all that is known and decides what is to be done; it never waits. Whatever waits
-//! (watches, passes over zones, checks of credentials, writes of statuses) runs beside it and answers with a
-//! [`Message`]. A zone's worker is lent to its pass and comes back with it, so nothing is ever locked.
+//! One task, the hub, owns all that is known and decides what is to be done: a [`Message`] and the time go in, effects
+//! come out. The runner carries them out beside it (watches, passes over zones, checks of credentials, writes of
+//! statuses), and each answers with a message. A zone's worker is lent to its pass and comes back with it, so nothing
+//! is ever locked.
 
 mod addresses;
 mod agenda;
 pub mod api;
+mod clock;
 mod conditions;
 mod credentials;
 mod drift;
+mod effects;
 mod events;
 mod fates;
 mod fresh;
@@ -27,6 +30,7 @@ pub mod presence;
 mod providers;
 mod records;
 mod release;
+mod runner;
 mod secrets;
 mod serve;
 mod small_map;
@@ -34,6 +38,8 @@ mod sources;
 mod status;
 mod tasks;
 mod testimony;
+#[cfg(test)]
+mod tests;
 mod watch;
 mod witness;
 mod write;
@@ -50,8 +56,8 @@ use zonekeeper_providers::{ProviderError, ZoneAccess, fence::Fence};
 
 use crate::{address_source::Reachable, zone::ZoneWorker};
 
-pub use hub::run;
 pub use lease::Election;
+pub use runner::run;
 pub use serve::{Health, Metrics, serve};
 
 /// Namespace and name of an object; the namespace is empty where there is none.

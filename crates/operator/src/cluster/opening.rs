@@ -8,15 +8,16 @@ use zonekeeper_api::{GuardStatus, Reason, RecordSet, WrittenZone};
 use zonekeeper_kernel::{
     guard::Window, holder::Holder, name::Name, rdata::RecordType, record::RecordId, zone::ZoneKey,
 };
-use zonekeeper_providers::{ProviderError, ZoneAccess};
+use zonekeeper_providers::{Provider, ProviderError, ZoneAccess};
 
 use crate::{
     cluster::{
         Message,
+        clock::Now,
         conditions::Verdict,
+        effects::Effect,
         hub::{Alarm, Hub},
         records::wished_name,
-        status,
         tasks::{self, Task},
         zone_entry::{Dirty, Lent, ZoneEntry},
         zones::{retry_after, verdict},
@@ -24,6 +25,28 @@ use crate::{
     declare,
     zone::ZoneWorker,
 };
+
+/// A look for a zone at its provider.
+pub struct OpenRequest {
+    zone: ZoneKey,
+    attempt: u64,
+    domain: Name,
+    /// The id that the DNSZone names, if it does.
+    id: Option<String>,
+    provider: Arc<dyn Provider>,
+}
+
+// === impl OpenRequest ===
+
+impl OpenRequest {
+    /// Looks, and answers the hub.
+    pub async fn run(self) -> Message {
+        let Self { zone, attempt, domain, id, provider } = self;
+        let found = tasks::caught(Task::Opening, provider.open(&domain, id.as_deref())).await;
+        let found = found.unwrap_or_else(|| Err(Task::Opening.error()));
+        Message::Opened { zone, attempt, found }
+    }
+}
 
 // === impl Hub ===
 
@@ -53,7 +76,7 @@ impl Hub {
         if let Some(builtin) = &active.builtin
             && let Ok(authority) = declare::authority(&entry.object)
         {
-            builtin.declare(zone.domain.clone(), authority);
+            self.effects.push(Effect::Declare(builtin.clone(), zone.domain.clone(), authority));
         }
         if let Lent::Here(worker) = &mut entry.worker
             && worker.settings().registry.owner.as_str() == active.settings.owner().unwrap_or_default()
@@ -84,16 +107,13 @@ impl Hub {
         self.attempts += 1;
         entry.attempt = self.attempts;
         entry.is_opening = true;
-        let (hub, zone, attempt, domain) =
-            (self.hub.clone(), key.clone(), entry.attempt, zone.domain.clone());
-        let id = Some(entry.object.spec.zone_id.clone()).filter(|id| !id.is_empty());
-        let provider = active.provider.clone();
-        tokio::spawn(async move {
-            let found = tasks::caught(Task::Opening, provider.open(&domain, id.as_deref())).await;
-            let found = found.unwrap_or_else(|| Err(Task::Opening.error()));
-            // The hub ends with the program.
-            let _ = hub.send(Message::Opened { zone, attempt, found });
-        });
+        self.effects.push(Effect::OpenZone(OpenRequest {
+            zone: key.clone(),
+            attempt: entry.attempt,
+            domain: zone.domain.clone(),
+            id: Some(entry.object.spec.zone_id.clone()).filter(|id| !id.is_empty()),
+            provider: active.provider.clone(),
+        }));
     }
 
     /// A zone was found at its provider, or not.
@@ -116,7 +136,7 @@ impl Hub {
                 // The next try looks for it again, whatever access is left from before.
                 entry.attempt = 0;
                 let wait = retry_after(&error, entry.failures);
-                self.agenda.by(Instant::now() + wait, Alarm::Open(key.clone()));
+                self.agenda.by(self.now.at + wait, Alarm::Open(key.clone()));
                 if matches!(error, ProviderError::Credentials { .. }) {
                     self.doubt_provider(&provider);
                 }
@@ -150,7 +170,7 @@ impl Hub {
             }
             Lent::None | Lent::Away | Lent::Here(_) => {
                 let mut worker = ZoneWorker::new(access, settings);
-                if let Some((begun, window)) = window_of(&entry.guard) {
+                if let Some((begun, window)) = window_of(&entry.guard, self.now) {
                     worker.resume(begun, window);
                 }
                 if let Some(domain) = entry.zone.as_ref().map(|zone| &zone.domain) {
@@ -176,7 +196,7 @@ impl Hub {
         let error = Task::Pass.error();
         // What has just failed fails again most of the time.
         let wait = retry_after(&error, entry.lost + 3);
-        self.agenda.by(Instant::now() + wait, Alarm::Open(key.clone()));
+        self.agenda.by(self.now.at + wait, Alarm::Open(key.clone()));
         self.trouble_zone(key, verdict(&error), true);
     }
 
@@ -265,8 +285,8 @@ fn written_at(object: &RecordSet, zone: &WrittenZone, domain: &Name) -> Option<(
 }
 
 /// The guard's window as a status remembers it, where it is not too long ago to say.
-fn window_of(guard: &GuardStatus) -> Option<(Instant, Window)> {
-    let begun = status::instant_of(guard.window_start.as_ref()?)?;
+fn window_of(guard: &GuardStatus, now: Now) -> Option<(Instant, Window)> {
+    let begun = now.instant_of(guard.window_start.as_ref()?)?;
     let window = Window {
         owned_at_start: guard.owned_at_start as usize,
         deletes: guard.deletes as usize,

@@ -6,8 +6,8 @@ use std::{
     time::Duration,
 };
 
-use kube::ResourceExt;
-use tokio::time::Instant;
+use kube::{Client, ResourceExt};
+use tokio::{sync::mpsc::UnboundedSender, time::Instant};
 use zonekeeper_api::{DNSZone, GoDuration, Reason, wellknown::RECONCILE_REQUESTED_AT};
 use zonekeeper_kernel::{holder::Holder, name::Name, resolve::Intent, zone::ZoneKey};
 use zonekeeper_providers::ProviderError;
@@ -16,6 +16,8 @@ use crate::{
     cluster::{
         Key, Message,
         conditions::Verdict,
+        effects::Effect,
+        fresh::Memory,
         hub::{Alarm, Hub},
         job::{Job, ZonePass},
         ledger::StatusLedger,
@@ -35,6 +37,36 @@ const CALM: Duration = Duration::from_millis(500);
 /// And once in so long where a burst goes on.
 const LONGEST_UNCOUNTED: Duration = Duration::from_secs(20);
 
+/// A pass over a zone, with the worker that is lent to it.
+pub struct PassRequest {
+    zone: ZoneKey,
+    number: u64,
+    worker: Box<ZoneWorker>,
+    job: Job,
+}
+
+// === impl PassRequest ===
+
+impl PassRequest {
+    /// Does it, and answers the hub.
+    pub async fn run(self, client: Client, hub: UnboundedSender<Message>, memory: Arc<Memory>) -> Message {
+        let Self { zone, number, mut worker, job } = self;
+        let ledger = StatusLedger { zone: zone.clone(), pass: number, hub: hub.clone() };
+        let witness = Witness { client, hub, memory };
+        let begun = Instant::now();
+        let pass = async move {
+            let result = Box::new(job.run(&mut worker, &witness, &ledger).await);
+            (worker, result)
+        };
+        let done = tasks::caught(Task::Pass, pass).await;
+        let took = begun.elapsed();
+        match done {
+            Some((worker, result)) => Message::Done { zone, number, worker, result, took },
+            None => Message::Lost { zone, number },
+        }
+    }
+}
+
 // === impl Hub ===
 
 impl Hub {
@@ -45,7 +77,7 @@ impl Hub {
         if let Wisher::RecordSet(key) = wisher {
             entry.departing.remove(&(name.clone(), key.clone()));
         }
-        entry.touch(name);
+        entry.touch(name, self.now.at);
         self.wake.insert(zone.clone());
         // Why it can't be had is known already.
         let trouble = entry.trouble.clone().map(|trouble| match entry.is_suspended_over(&trouble) {
@@ -94,7 +126,7 @@ impl Hub {
     /// Has the next pass over a zone look at a name.
     pub fn look_again(&mut self, zone: &ZoneKey, name: Name) {
         if let Some(entry) = self.zones.get_mut(zone) {
-            entry.touch(name);
+            entry.touch(name, self.now.at);
             self.wake.insert(zone.clone());
         }
     }
@@ -111,7 +143,7 @@ impl Hub {
             return;
         }
         entry.departing.insert((name.clone(), key.clone()));
-        entry.touch(name.clone());
+        entry.touch(name.clone(), self.now.at);
         self.wake.insert(zone.clone());
     }
 
@@ -129,7 +161,7 @@ impl Hub {
             return;
         }
         self.publish_stale();
-        let now = Instant::now();
+        let now = self.now.at;
         for key in std::mem::take(&mut self.wake) {
             let Some(entry) = self.zones.get_mut(&key) else { continue };
             if entry.pacing.ready_at() > now {
@@ -173,7 +205,7 @@ impl Hub {
         let names = match std::mem::take(&mut entry.dirty) {
             Dirty::Names(mut names) if !first && !entry.has_held => {
                 // What has settled is judged in one pass.
-                if worker.settles_at().is_some_and(|at| at <= Instant::now()) {
+                if worker.settles_at().is_some_and(|at| at <= self.now.at) {
                     names.extend(worker.settling_names().cloned());
                 }
                 Some(names)
@@ -199,30 +231,11 @@ impl Hub {
             names,
             settled,
             approval: entry.approval(),
-            witness: Witness {
-                client: self.client.clone(),
-                hub: self.hub.clone(),
-                memory: self.sources.confirmed.clone(),
-            },
-            ledger: StatusLedger { zone: key.clone(), pass: number, hub: self.hub.clone() },
             read_only,
         };
         entry.serving.clone_from(&job.names);
-        let (hub, zone) = (self.hub.clone(), key.clone());
-        tokio::spawn(async move {
-            let begun = Instant::now();
-            let pass = async move {
-                let result = Box::new(job.run(&mut worker).await);
-                (worker, result)
-            };
-            let done = tasks::caught(Task::Pass, pass).await;
-            let took = begun.elapsed();
-            // The hub ends with the program.
-            let _ = hub.send(match done {
-                Some((worker, result)) => Message::Done { zone, number, worker, result, took },
-                None => Message::Lost { zone, number },
-            });
-        });
+        let request = PassRequest { zone: key.clone(), number, worker, job };
+        self.effects.push(Effect::StartPass(Box::new(request)));
     }
 
     /// A pass is over.
@@ -240,7 +253,7 @@ impl Hub {
         entry.pass = 0;
         entry.worker = Lent::Here(worker);
         entry.lost = 0;
-        let now = Instant::now();
+        let now = self.now.at;
         match result {
             Ok(pass) => {
                 if pass.failure.is_none() {
@@ -289,7 +302,7 @@ impl Hub {
         }
         let served = entry.serving.as_ref().map_or(0, BTreeSet::len);
         entry.pacing.ended(now, served, !entry.dirty.is_clean());
-        if self.writer.has_many_under_way() {
+        if self.is_bursting {
             entry.pacing.expect_more(now);
         }
         if !entry.dirty.is_clean() {
@@ -326,10 +339,10 @@ impl Hub {
 
     fn take_over(&mut self, key: &ZoneKey, pass: ZonePass) {
         let Some(entry) = self.zones.get_mut(key) else { return };
-        let now = Instant::now();
+        let now = self.now.at;
         entry.hiccup = pass.failure.as_ref().map(verdict);
         if !pass.applied.is_empty() {
-            entry.synced = Some(status::now());
+            entry.synced = Some(self.now.time());
             self.metrics.count_changes(&pass.applied);
         }
         let was_held = std::mem::replace(&mut entry.has_held, pass.has_held);
@@ -399,7 +412,7 @@ impl Hub {
         let Some(entry) = self.zones.get_mut(key) else { return };
         entry.effective_interval =
             (needed > asked).then(|| GoDuration::from(&*format!("{}s", needed.as_secs() + 1)));
-        self.agenda.by(Instant::now() + asked.max(needed), Alarm::Scan(key.clone()));
+        self.agenda.by(self.now.at + asked.max(needed), Alarm::Scan(key.clone()));
     }
 
     /// How often all zones of a provider can be scanned with half of its budget.
@@ -454,8 +467,8 @@ impl Hub {
     pub fn count_zone(&mut self, key: &ZoneKey) {
         let Some(entry) = self.zones.get(key) else { return };
         let is_changing = matches!(entry.worker, Lent::Away) || !entry.dirty.is_clean();
-        match is_changing && entry.counted.elapsed() < LONGEST_UNCOUNTED {
-            true => self.agenda.at(Instant::now() + CALM, Alarm::Count(key.clone())),
+        match is_changing && self.now.at - entry.counted < LONGEST_UNCOUNTED {
+            true => self.agenda.at(self.now.at + CALM, Alarm::Count(key.clone())),
             false => self.look_at_all(key),
         }
     }

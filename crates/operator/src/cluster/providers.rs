@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use kube::ResourceExt;
-use tokio::time::Instant;
 use zonekeeper_api::{DNSProvider, DNSProviderSpec, DNSZone, Reason, wellknown::PROVIDER_FINALIZER};
 use zonekeeper_kernel::zone::{Labels, Namespaces, ZoneKey};
 use zonekeeper_providers::{Provider, Standing, builtin::Builtin, cloudflare::Cloudflare};
@@ -12,10 +11,11 @@ use crate::{
     cluster::{
         conditions::Verdict,
         credentials::SECRET_RETRY,
+        effects::Effect,
         hub::{Alarm, Hub},
         secrets::SecretState,
         status,
-        write::{Desk, is_newer},
+        write::{Desk, Write, is_newer},
     },
     declare::{self, ProviderSettings},
 };
@@ -99,7 +99,7 @@ impl Hub {
     /// A DNSProvider is gone.
     pub fn lose_provider(&mut self, name: &str) {
         if let Some(builtin) = self.builtin_of(Some(name)) {
-            tokio::spawn(async move { builtin.shutdown().await });
+            self.effects.push(Effect::ShutDown(builtin));
         }
         self.providers.remove(name);
         self.agenda.cancel(&Alarm::Provider(name.to_owned()));
@@ -223,9 +223,9 @@ impl Hub {
             return;
         }
         let Some(verdict) = status::provider_verdict(entry) else { return };
-        let status = status::provider_status(entry, &verdict);
+        let status = status::provider_status(entry, &verdict, self.now);
         let object = entry.object.clone();
-        entry.desk.report((&self.writer, &self.teller), &*object, verdict, &status);
+        entry.desk.report(&mut self.effects, &*object, verdict, &status, self.now.at);
     }
 
     /// Our own write of a provider is over.
@@ -240,8 +240,8 @@ impl Hub {
                 self.release_provider(name);
             }
             None => {
-                let wait = entry.desk.wait(SECRET_RETRY);
-                self.agenda.by(Instant::now() + wait, Alarm::Provider(name.to_owned()));
+                let wait = entry.desk.wait(SECRET_RETRY, self.now.at);
+                self.agenda.by(self.now.at + wait, Alarm::Provider(name.to_owned()));
             }
         }
     }
@@ -262,9 +262,9 @@ impl Hub {
             return;
         }
         entry.desk.begin();
-        match is_to_go {
-            true => self.writer.remove_finalizer(&*entry.object, PROVIDER_FINALIZER),
-            false => self.writer.add_finalizer(&*entry.object, PROVIDER_FINALIZER),
-        }
+        self.effects.write(match is_to_go {
+            true => Write::remove_finalizer(&*entry.object, PROVIDER_FINALIZER),
+            false => Write::add_finalizer(&*entry.object, PROVIDER_FINALIZER),
+        });
     }
 }

@@ -12,6 +12,7 @@ use crate::cluster::{
     hub::Hub,
     records::{Placement, RecordEntry},
     status,
+    write::Write,
     zone_entry::{Lent, ZoneEntry},
 };
 
@@ -63,9 +64,9 @@ impl Hub {
             return;
         }
         if let Some(why) = orphaned {
-            self.teller.say(entry.object.object_ref(&()), Reason::Orphaned, &why, false);
+            self.effects.say(entry.object.object_ref(&()), Reason::Orphaned, &why, false);
         }
-        self.writer.remove_finalizer(&*entry.object, RECORD_FINALIZER);
+        self.effects.write(Write::remove_finalizer(&*entry.object, RECORD_FINALIZER));
     }
 
     fn may_go(&self, key: &Key) -> Release {

@@ -15,11 +15,12 @@ use kube::{
         watcher::{self, Event, watcher},
     },
 };
-use tokio::{sync::mpsc::UnboundedSender, task::JoinHandle};
+use tokio::{sync::mpsc::UnboundedSender, task::AbortHandle};
 use zonekeeper_api::{rbac::SERVICE_ACCOUNT, wellknown::SECRET_READER_CLUSTER_ROLE};
 
 use crate::cluster::{
     Key, Message,
+    effects::{Effect, Effects},
     tasks::{self, Task},
 };
 
@@ -43,12 +44,9 @@ pub enum SecretState {
     Forbidden,
 }
 
-/// All Secrets that somebody named.
-pub struct Secrets {
-    client: Client,
-    hub: UnboundedSender<Message>,
-    watched: BTreeMap<Key, (SecretState, JoinHandle<()>)>,
-}
+/// All Secrets that an object names.
+#[derive(Default)]
+pub struct Secrets(BTreeMap<Key, SecretState>);
 
 /// Pauses between tries of a watch that fails.
 struct Pauses(Duration);
@@ -64,27 +62,20 @@ pub fn forbidden(key: &Key, own: &str) -> String {
 // === impl Secrets ===
 
 impl Secrets {
-    /// Watches none yet.
-    pub fn new(client: Client, hub: UnboundedSender<Message>) -> Self {
-        Self { client, hub, watched: BTreeMap::new() }
-    }
-
-    /// What is known of a Secret; whoever asks has it watched from now on.
-    pub fn get(&mut self, key: &Key) -> SecretState {
-        if let Some((state, _)) = self.watched.get(key) {
+    /// What is known of a Secret, which is watched from now on.
+    pub fn get(&mut self, key: &Key, effects: &mut Effects) -> SecretState {
+        if let Some(state) = self.0.get(key) {
             return state.clone();
         }
-        let (client, named, hub) = (self.client.clone(), key.clone(), self.hub.clone());
-        let begin = move || follow(client.clone(), named.clone(), hub.clone());
-        let watch = tokio::spawn(tasks::kept_up(Task::Watch, begin));
-        self.watched.insert(key.clone(), (SecretState::Unread, watch));
+        effects.push(Effect::WatchSecret(key.clone()));
+        self.0.insert(key.clone(), SecretState::Unread);
         SecretState::Unread
     }
 
     /// Notes what a watch saw; says whether that is news.
     pub fn note(&mut self, key: &Key, new: SecretState) -> bool {
-        match self.watched.get_mut(key) {
-            Some((state, _)) if *state != new => {
+        match self.0.get_mut(key) {
+            Some(state) if *state != new => {
                 *state = new;
                 true
             }
@@ -92,12 +83,12 @@ impl Secrets {
         }
     }
 
-    /// Ends the watches of Secrets that nobody names any more.
-    pub fn keep(&mut self, named: &BTreeSet<Key>) {
-        self.watched.retain(|key, (_, watch)| {
+    /// Ends the watches of Secrets that no object names any more.
+    pub fn keep(&mut self, named: &BTreeSet<Key>, effects: &mut Effects) {
+        self.0.retain(|key, _| {
             let is_named = named.contains(key);
             if !is_named {
-                watch.abort();
+                effects.push(Effect::UnwatchSecret(key.clone()));
             }
             is_named
         });
@@ -120,6 +111,12 @@ impl Backoff for Pauses {
     fn reset(&mut self) {
         self.0 = FIRST_PAUSE;
     }
+}
+
+/// Watches a Secret until it is aborted; what it sees arrives at the hub.
+pub fn watch(client: Client, hub: UnboundedSender<Message>, key: Key) -> AbortHandle {
+    let begin = move || follow(client.clone(), key.clone(), hub.clone());
+    tokio::spawn(tasks::kept_up(Task::Watch, begin)).abort_handle()
 }
 
 async fn follow(client: Client, key: Key, hub: UnboundedSender<Message>) {

@@ -1,13 +1,9 @@
 //! Statuses, built from what became of things, never from what was meant to.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::collections::BTreeMap;
 
-use k8s_openapi::{
-    apimachinery::pkg::apis::meta::v1::{Condition, Time},
-    jiff::{SignedDuration, Timestamp},
-};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use kube::ResourceExt;
-use tokio::time::Instant;
 use zonekeeper_api::{
     AddressSourceStatus, ConditionType, DNSProviderStatus, DNSZoneStatus, Policy, Reason, RecordCounts,
     RecordSet, RecordSetStatus, VisibleZone, WrittenRecord, WrittenZone,
@@ -17,6 +13,7 @@ use zonekeeper_kernel::zone::ZoneKey;
 
 use crate::cluster::{
     addresses::AddressEntry,
+    clock::Now,
     conditions::{Shown, Verdict, conditions},
     job::Drifted,
     providers::ProviderEntry,
@@ -58,6 +55,7 @@ pub fn record_status(
     entry: &RecordEntry,
     verdict: &Verdict,
     zones: &BTreeMap<ZoneKey, ZoneEntry>,
+    now: Now,
 ) -> RecordSetStatus {
     let object = &entry.object;
     let before = object.status.clone().unwrap_or_default();
@@ -114,7 +112,7 @@ pub fn record_status(
         zones: written,
         last_sync_time: entry.synced.clone(),
         last_handled_reconcile_at: object.annotations().get(RECONCILE_REQUESTED_AT).cloned(),
-        conditions: conditions(&entry.desk.since, generation, shown),
+        conditions: conditions(&entry.desk.since, generation, shown, now),
     }
 }
 
@@ -172,7 +170,7 @@ pub fn zone_verdict(entry: &ZoneEntry) -> Option<Verdict> {
 }
 
 /// The status of a DNSZone.
-pub fn zone_status(entry: &ZoneEntry, verdict: &Verdict) -> DNSZoneStatus {
+pub fn zone_status(entry: &ZoneEntry, verdict: &Verdict, now: Now) -> DNSZoneStatus {
     let object = &entry.object;
     let before = object.status.clone().unwrap_or_default();
     let generation = object.metadata.generation;
@@ -212,7 +210,7 @@ pub fn zone_status(entry: &ZoneEntry, verdict: &Verdict) -> DNSZoneStatus {
         plan: survey.map(|survey| survey.outstanding.plan.clone()).or(before.plan),
         last_sync_time: entry.synced.clone(),
         last_handled_reconcile_at: entry.handled.clone(),
-        conditions: conditions(&entry.desk.since, generation, shown),
+        conditions: conditions(&entry.desk.since, generation, shown, now),
     }
 }
 
@@ -234,7 +232,7 @@ pub fn provider_verdict(entry: &ProviderEntry) -> Option<Verdict> {
 }
 
 /// The status of a DNSProvider.
-pub fn provider_status(entry: &ProviderEntry, verdict: &Verdict) -> DNSProviderStatus {
+pub fn provider_status(entry: &ProviderEntry, verdict: &Verdict, now: Now) -> DNSProviderStatus {
     let object = &entry.object;
     let before = object.status.clone().unwrap_or_default();
     let generation = object.metadata.generation;
@@ -274,18 +272,19 @@ pub fn provider_status(entry: &ProviderEntry, verdict: &Verdict) -> DNSProviderS
             &entry.desk.since,
             generation,
             verdict.common().into_iter().chain([credentials]),
+            now,
         ),
     }
 }
 
 /// The status of an AddressSource.
-pub fn address_status(entry: &AddressEntry, verdict: &Verdict) -> AddressSourceStatus {
+pub fn address_status(entry: &AddressEntry, verdict: &Verdict, now: Now) -> AddressSourceStatus {
     let generation = entry.object.metadata.generation;
     AddressSourceStatus {
         observed_generation: generation,
         addresses: entry.good.iter().flatten().map(ToString::to_string).collect(),
         last_handled_reconcile_at: entry.object.annotations().get(RECONCILE_REQUESTED_AT).cloned(),
-        conditions: conditions(&entry.desk.since, generation, verdict.common()),
+        conditions: conditions(&entry.desk.since, generation, verdict.common(), now),
     }
 }
 
@@ -305,27 +304,6 @@ pub fn records_before(object: &RecordSet, key: &ZoneKey) -> Vec<WrittenRecord> {
 /// Whether a person lets an object go.
 pub fn is_released(object: &impl ResourceExt) -> bool {
     object.annotations().get(RELEASE).is_some_and(|value| value == "true")
-}
-
-/// Now, in whole seconds as the API keeps it.
-pub fn now() -> Time {
-    whole_seconds(Timestamp::now())
-}
-
-/// When an instant was, by the clock on the wall.
-pub fn time_of(instant: Instant) -> Time {
-    let ago = SignedDuration::try_from(instant.elapsed()).unwrap_or_default();
-    whole_seconds(Timestamp::now() - ago)
-}
-
-/// An instant that was at a time by the clock on the wall; none where this process can't say.
-pub fn instant_of(time: &Time) -> Option<Instant> {
-    let ago = Duration::try_from(Timestamp::now().duration_since(time.0)).unwrap_or_default();
-    Instant::now().checked_sub(ago)
-}
-
-fn whole_seconds(time: Timestamp) -> Time {
-    Time(Timestamp::from_second(time.as_second()).unwrap_or(time))
 }
 
 fn zone_id(entry: &ZoneEntry) -> Option<String> {

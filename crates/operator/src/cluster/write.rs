@@ -4,7 +4,7 @@ use std::{
     fmt::Debug,
     hash::{DefaultHasher, Hash, Hasher},
     sync::Arc,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use k8s_openapi::{
@@ -17,14 +17,21 @@ use kube::{
     core::{NamespaceResourceScope, object::HasStatus},
 };
 use serde::{Serialize, de::DeserializeOwned};
-use serde_json::{Value, json, value::to_raw_value};
-use tokio::sync::{Semaphore, mpsc::UnboundedSender};
+use serde_json::{
+    Value, json,
+    value::{RawValue, to_raw_value},
+};
+use tokio::{
+    sync::{Semaphore, mpsc::UnboundedSender},
+    time::Instant,
+};
 use zonekeeper_api::{API_VERSION, AddressSource, DNSProvider, DNSZone, RecordSet};
 
 use crate::cluster::{
     Key, Message, Written,
+    clock::Now,
     conditions::{self, Transitions, Verdict},
-    events::Teller,
+    effects::Effects,
     status,
     tasks::{self, Task},
     watch::Kind,
@@ -54,6 +61,14 @@ pub struct Writer {
     slots: Arc<Semaphore>,
     status_slots: Arc<Semaphore>,
     meanwhile: Arc<Semaphore>,
+}
+
+/// One write of one object.
+pub struct Write {
+    kind: Kind,
+    key: Key,
+    part: Part,
+    body: Box<RawValue>,
 }
 
 /// Whether a write of an object is under way.
@@ -188,20 +203,20 @@ impl Desk {
 
     /// The API server refused the status that was sent; says whether that is news. The same one is not sent again for
     /// a while, which grows.
-    pub fn refuse(&mut self) -> bool {
+    pub fn refuse(&mut self, now: Instant) -> bool {
         if self.on_its_way.is_none() {
             return false;
         }
         let count = self.refused.as_ref().map_or(0, |refused| refused.count);
         let wait = (FIRST_WAIT * 2_u32.pow(count.min(8))).min(LONGEST_WAIT);
-        self.refused = Some(Box::new(Refused { said: None, count: count + 1, until: Instant::now() + wait }));
+        self.refused = Some(Box::new(Refused { said: None, count: count + 1, until: now + wait }));
         count == 0
     }
 
     /// How long to wait after a write that failed.
-    pub fn wait(&self, shortest: Duration) -> Duration {
+    pub fn wait(&self, shortest: Duration, now: Instant) -> Duration {
         let until = self.refused.as_ref().map(|refused| refused.until);
-        until.map_or(shortest, |until| until.saturating_duration_since(Instant::now()).max(shortest))
+        until.map_or(shortest, |until| until.saturating_duration_since(now).max(shortest))
     }
 
     /// Whether what there is to say was refused, and waits.
@@ -212,14 +227,15 @@ impl Desk {
     /// Tells and writes what is new of an object; says whether a write is needed and was begun, or must wait.
     pub fn report<K: Writable, S: Serialize>(
         &mut self,
-        (writer, teller): (&Writer, &Teller),
+        effects: &mut Effects,
         object: &K,
         verdict: Verdict,
         status: &S,
+        now: Instant,
     ) -> bool {
         if self.told.as_ref() != Some(&verdict) {
             if K::KIND.tells(self.told.as_ref(), &verdict) {
-                teller.tell(object.object_ref(&()), &verdict);
+                effects.tell(object.object_ref(&()), &verdict);
             }
             self.told = Some(verdict);
         }
@@ -228,12 +244,12 @@ impl Desk {
             self.refused = None;
             return false;
         }
-        if self.refused.as_deref_mut().is_some_and(|refused| refused.is_early(status)) {
+        if self.refused.as_deref_mut().is_some_and(|refused| refused.is_early(status, now)) {
             return true;
         }
         if self.on_its_way != Some(new) && self.begin() {
             self.on_its_way = Some(new);
-            writer.status(object, status);
+            effects.write(Write::status(object, status));
         }
         true
     }
@@ -243,13 +259,13 @@ impl Desk {
 
 impl Refused {
     /// Whether this was refused a moment ago.
-    fn is_early(&mut self, status: &impl Serialize) -> bool {
+    fn is_early(&mut self, status: &impl Serialize, now: Instant) -> bool {
         let mut status = serde_json::to_value(status).unwrap_or_default();
         for condition in status["conditions"].as_array_mut().into_iter().flatten() {
             condition["lastTransitionTime"].take();
         }
         let said = fingerprint(&status);
-        Instant::now() < self.until && *self.said.get_or_insert(said) == said
+        now < self.until && *self.said.get_or_insert(said) == said
     }
 }
 
@@ -273,49 +289,6 @@ impl Writer {
         AT_ONCE - self.slots.available_permits() > FEW
     }
 
-    /// Writes a status.
-    pub fn status<K: Writable>(&self, object: &K, status: &impl Serialize) {
-        let mut metadata = json!({ "name": object.name_any(), "uid": object.uid() });
-        if let Some(namespace) = object.namespace() {
-            metadata["namespace"] = namespace.into();
-        }
-        let body = json!({
-            "apiVersion": API_VERSION,
-            "kind": K::kind(&()),
-            "metadata": metadata,
-            "status": status,
-        });
-        self.send::<K>(key_of(object), Part::Status, body);
-    }
-
-    /// Writes conditions alone: of an object that can't be read, nothing else is known.
-    pub fn conditions<K: Writable>(&self, metadata: &ObjectMeta, verdict: &Verdict) {
-        let shown = verdict.common();
-        let conditions = conditions::conditions(&Transitions::default(), metadata.generation, shown);
-        let status = json!({ "observedGeneration": metadata.generation, "conditions": conditions });
-        let key = (metadata.namespace.clone().unwrap_or_default(), metadata.name.clone().unwrap_or_default());
-        self.send::<K>(key, Part::Conditions, json!({ "status": status }));
-    }
-
-    /// Adds one of our finalizers.
-    pub fn add_finalizer<K: Writable>(&self, object: &K, finalizer: &str) {
-        let mut finalizers = object.finalizers().to_vec();
-        finalizers.push(finalizer.to_owned());
-        self.finalizers(object, &finalizers);
-    }
-
-    /// Takes one of our finalizers away.
-    pub fn remove_finalizer<K: Writable>(&self, object: &K, finalizer: &str) {
-        let mut finalizers = object.finalizers().to_vec();
-        finalizers.retain(|other| other != finalizer);
-        self.finalizers(object, &finalizers);
-    }
-
-    fn finalizers<K: Writable>(&self, object: &K, finalizers: &[String]) {
-        let metadata = json!({ "finalizers": finalizers, "resourceVersion": object.resource_version() });
-        self.send::<K>(key_of(object), Part::Finalizers, json!({ "metadata": metadata }));
-    }
-
     /// Waits until something may be written, and holds its place until it is.
     async fn turn(&self, can_wait: bool) -> impl Sized {
         if !can_wait {
@@ -326,9 +299,19 @@ impl Writer {
         (slot, if is_urgent_work_done { None } else { Some(self.meanwhile.acquire().await) })
     }
 
-    fn send<K: Writable>(&self, key: Key, part: Part, body: Value) {
-        // Thousands may wait for their turn: text takes a tenth of the room.
-        let Ok(body) = to_raw_value(&body) else { return };
+    /// Writes beside the hub, which gets the answer.
+    pub fn send(&self, write: Write) {
+        match write.kind {
+            Kind::Provider => self.send_as::<DNSProvider>(write),
+            Kind::Zone => self.send_as::<DNSZone>(write),
+            Kind::RecordSet => self.send_as::<RecordSet>(write),
+            Kind::AddressSource => self.send_as::<AddressSource>(write),
+            // Namespaces are never written.
+            Kind::Namespace => {}
+        }
+    }
+
+    fn send_as<K: Writable>(&self, Write { key, part, body, .. }: Write) {
         let writer = self.clone();
         tokio::spawn(async move {
             let _turn = writer.turn(K::KIND == Kind::RecordSet && part != Part::Finalizers).await;
@@ -362,6 +345,58 @@ impl Writer {
             // The hub ends with the program.
             let _ = writer.hub.send(message);
         });
+    }
+}
+
+// === impl Write ===
+
+impl Write {
+    /// The status of an object.
+    pub fn status<K: Writable>(object: &K, status: &impl Serialize) -> Option<Self> {
+        let mut metadata = json!({ "name": object.name_any(), "uid": object.uid() });
+        if let Some(namespace) = object.namespace() {
+            metadata["namespace"] = namespace.into();
+        }
+        let body = json!({
+            "apiVersion": API_VERSION,
+            "kind": K::kind(&()),
+            "metadata": metadata,
+            "status": status,
+        });
+        Self::new::<K>(key_of(object), Part::Status, &body)
+    }
+
+    /// Conditions alone: of an object that can't be read, nothing else is known.
+    pub fn conditions<K: Writable>(metadata: &ObjectMeta, verdict: &Verdict, now: Now) -> Option<Self> {
+        let shown = verdict.common();
+        let conditions = conditions::conditions(&Transitions::default(), metadata.generation, shown, now);
+        let status = json!({ "observedGeneration": metadata.generation, "conditions": conditions });
+        let key = (metadata.namespace.clone().unwrap_or_default(), metadata.name.clone().unwrap_or_default());
+        Self::new::<K>(key, Part::Conditions, &json!({ "status": status }))
+    }
+
+    /// One more of our finalizers.
+    pub fn add_finalizer<K: Writable>(object: &K, finalizer: &str) -> Option<Self> {
+        let mut finalizers = object.finalizers().to_vec();
+        finalizers.push(finalizer.to_owned());
+        Self::finalizers(object, &finalizers)
+    }
+
+    /// One of our finalizers less.
+    pub fn remove_finalizer<K: Writable>(object: &K, finalizer: &str) -> Option<Self> {
+        let mut finalizers = object.finalizers().to_vec();
+        finalizers.retain(|other| other != finalizer);
+        Self::finalizers(object, &finalizers)
+    }
+
+    fn finalizers<K: Writable>(object: &K, finalizers: &[String]) -> Option<Self> {
+        let metadata = json!({ "finalizers": finalizers, "resourceVersion": object.resource_version() });
+        Self::new::<K>(key_of(object), Part::Finalizers, &json!({ "metadata": metadata }))
+    }
+
+    fn new<K: Writable>(key: Key, part: Part, body: &Value) -> Option<Self> {
+        // Thousands may wait for their turn: text takes a tenth of the room.
+        Some(Self { kind: K::KIND, key, part, body: to_raw_value(body).ok()? })
     }
 }
 
@@ -417,26 +452,20 @@ pub fn is_newer(new: &impl ResourceExt, known: &impl ResourceExt) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use kube::Config;
-    use tokio::sync::mpsc::unbounded_channel;
     use zonekeeper_api::Reason;
 
     use super::*;
+    use crate::cluster::effects::Effect;
 
-    /// Nobody listens there; what is asked is not answered in time to matter.
-    fn client() -> Client {
-        Client::try_from(Config::new("http://127.0.0.1:9".parse().unwrap())).unwrap()
-    }
-
-    #[tokio::test]
-    async fn what_is_being_written_is_not_written_again() {
-        let (hub, _answers) = unbounded_channel();
-        let (writer, teller) = (Writer::new(client(), hub), Teller::new(client(), "test".into()));
+    #[test]
+    fn what_is_being_written_is_not_written_again() {
         let object = RecordSet::new("www", Default::default());
-        let mut desk = Desk::default();
-        let report = |desk: &mut Desk, message: &str| {
+        let (mut desk, mut effects) = (Desk::default(), Effects::default());
+        let now = Instant::now();
+        let mut report = |desk: &mut Desk, message: &str| {
             let verdict = Verdict::new(Reason::Programmed, message);
-            desk.report((&writer, &teller), &object, verdict, &json!({ "message": message }))
+            let status = json!({ "message": message });
+            desk.report(&mut effects, &object, verdict, &status, now)
         };
 
         assert!(report(&mut desk, "one") && desk.is_busy());
@@ -452,5 +481,7 @@ mod tests {
         assert!(desk.begin());
         assert!(report(&mut desk, "three"));
         assert!(desk.end(), "the status is still to be written");
+        let writes = effects.take().into_iter().filter(|effect| matches!(effect, Effect::Write(_)));
+        assert_eq!(writes.count(), 2, "one and two");
     }
 }

@@ -185,7 +185,7 @@ impl ZoneEntry {
     }
 
     /// A zone of which nothing is known but what its status says.
-    pub fn new(object: Arc<DNSZone>) -> Self {
+    pub fn new(object: Arc<DNSZone>, now: Instant) -> Self {
         let status = object.status.clone().unwrap_or_default();
         Self {
             desk: Desk::new(object.status.as_ref(), &status.conditions),
@@ -219,7 +219,7 @@ impl ZoneEntry {
             lost: 0,
             has_held: false,
             survey: None,
-            counted: Instant::now(),
+            counted: now,
             tells_later: BTreeSet::new(),
             entering: Vec::new(),
         }
@@ -323,9 +323,9 @@ impl ZoneEntry {
     }
 
     /// Has the next pass look at a name.
-    pub fn touch(&mut self, name: Name) {
+    pub fn touch(&mut self, name: Name, now: Instant) {
         self.dirty.add(name);
-        self.pacing.touched(Instant::now());
+        self.pacing.touched(now);
     }
 
     /// What was approved is carried out: its hash does not work again.

@@ -3,7 +3,6 @@
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use kube::{Resource, ResourceExt};
-use tokio::time::Instant;
 use zonekeeper_api::{
     DNSZone, Lifecycle, Policy, Reason,
     wellknown::{RECONCILE_REQUESTED_AT, ZONE_FINALIZER},
@@ -18,11 +17,12 @@ use crate::{
     cluster::{
         Key,
         conditions::Verdict,
+        effects::Effect,
         hub::{Alarm, Hub},
         ledger::Entry,
         records::RecordEntry,
         status,
-        write::is_newer,
+        write::{Write, is_newer},
         zone_entry::{Wisher, ZoneEntry},
     },
     declare::{self, zone_key},
@@ -64,7 +64,7 @@ impl Hub {
             }
             None => false,
         };
-        let entry = self.zones.entry(key.clone()).or_insert_with(|| ZoneEntry::new(object));
+        let entry = self.zones.entry(key.clone()).or_insert_with(|| ZoneEntry::new(object, self.now.at));
         let requested = entry.object.annotations().get(RECONCILE_REQUESTED_AT);
         if requested.is_some() && requested != entry.handled.as_ref() {
             self.scan_zone(&key);
@@ -88,7 +88,7 @@ impl Hub {
             "spec.lifecycle: zones are neither created nor deleted at a provider; make {} there yourself, and it stays when this object goes",
             object.spec.domain
         );
-        self.teller.say(object.object_ref(&()), Reason::InvalidValue, &message, false);
+        self.effects.say(object.object_ref(&()), Reason::InvalidValue, &message, false);
     }
 
     /// A DNSZone is gone: what is in it stays, and nobody is held up by it.
@@ -107,7 +107,7 @@ impl Hub {
         if let (Some(builtin), Some(zone)) = (self.builtin_of(entry.provider.as_deref()), &entry.zone)
             && !self.zones.values().any(is_served_by)
         {
-            builtin.retract(&zone.domain);
+            self.effects.push(Effect::Retract(builtin, zone.domain.clone()));
         }
         if let Some(provider) = entry.provider.clone() {
             self.release_provider(&provider);
@@ -275,11 +275,10 @@ impl Hub {
             })),
         };
         let Some(verdict) = status::zone_verdict(entry).or_else(before) else { return };
-        let status = status::zone_status(entry, &verdict);
+        let status = status::zone_status(entry, &verdict, self.now);
         let Some(entry) = self.zones.get_mut(key) else { return };
         let object = entry.object.clone();
-        let reporting = (&self.writer, &self.teller);
-        let must_wait = entry.desk.report(reporting, &*object, verdict, &status);
+        let must_wait = entry.desk.report(&mut self.effects, &*object, verdict, &status, self.now.at);
         if entry.desk.is_held_back() {
             // What is not written down is not sent.
             entry.entering.clear();
@@ -310,8 +309,8 @@ impl Hub {
             None => {
                 // Whoever waits for the guard's memory must not send now.
                 entry.entering.clear();
-                let wait = entry.desk.wait(REWRITE);
-                self.agenda.by(Instant::now() + wait, Alarm::Report(key.clone()));
+                let wait = entry.desk.wait(REWRITE, self.now.at);
+                self.agenda.by(self.now.at + wait, Alarm::Report(key.clone()));
             }
         }
     }
@@ -344,7 +343,7 @@ impl Hub {
         // Whoever asks for a zone that is not as it was, or not ours any more, is refused.
         let is_its = |zone: &&mut ZoneEntry| zone.is_ours && zone.pass == entry.pass;
         let Some(zone) = self.zones.get_mut(&entry.zone).filter(is_its) else { return };
-        let begun = status::time_of(entry.begun);
+        let begun = self.now.time_of(entry.begun);
         let window = entry.window;
         zone.guard.window_start = Some(begun);
         zone.guard.owned_at_start = window.owned_at_start as u32;
@@ -379,10 +378,10 @@ impl Hub {
             return;
         }
         entry.desk.begin();
-        match is_to_go {
-            true => self.writer.remove_finalizer(&*entry.object, ZONE_FINALIZER),
-            false => self.writer.add_finalizer(&*entry.object, ZONE_FINALIZER),
-        }
+        self.effects.write(match is_to_go {
+            true => Write::remove_finalizer(&*entry.object, ZONE_FINALIZER),
+            false => Write::add_finalizer(&*entry.object, ZONE_FINALIZER),
+        });
     }
 
     /// Whether a zone's policy never deletes.

@@ -27,7 +27,7 @@ use crate::cluster::{
     hub::Hub,
     job::{Drifted, reason},
     small_map::{SmallMap, SmallSet},
-    write::{Desk, is_newer},
+    write::{Desk, Write, is_newer},
     zone_entry::Wisher,
 };
 
@@ -315,7 +315,7 @@ impl Hub {
     fn add_record_finalizer(&mut self, key: &Key) {
         let Some(entry) = self.records.get_mut(key) else { return };
         if entry.desk.begin() {
-            self.writer.add_finalizer(&*entry.object, RECORD_FINALIZER);
+            self.effects.write(Write::add_finalizer(&*entry.object, RECORD_FINALIZER));
         }
     }
 

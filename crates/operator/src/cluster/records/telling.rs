@@ -29,10 +29,10 @@ impl Hub {
             return;
         }
         if state.has_written {
-            entry.synced = Some(status::now());
+            entry.synced = Some(self.now.time());
         }
         if let Some(Drifted::Reverted(message)) = &state.drift {
-            self.teller.say(entry.object.object_ref(&()), Reason::DriftReverted, message, true);
+            self.effects.say(entry.object.object_ref(&()), Reason::DriftReverted, message, true);
         }
         // What became of an older wish says nothing of this one, for which another pass comes.
         if !entry.intent.as_ref().is_some_and(|intent| Arc::ptr_eq(intent, &state.intent)) {
@@ -81,7 +81,7 @@ impl Hub {
                 let message = format!(
                     "spec.cloudflare.comment is longer than DNSZone {zone} has room for beside the ownership marker; it was cut"
                 );
-                self.teller.say(entry.object.object_ref(&()), Reason::InvalidValue, &message, false);
+                self.effects.say(entry.object.object_ref(&()), Reason::InvalidValue, &message, false);
             }
         }
     }
@@ -101,9 +101,9 @@ impl Hub {
             }
         }
         let Some(entry) = self.records.get_mut(key) else { return };
-        let status = status::record_status(entry, &verdict, &self.zones);
+        let status = status::record_status(entry, &verdict, &self.zones, self.now);
         let object = entry.object.clone();
-        entry.desk.report((&self.writer, &self.teller), &*object, verdict, &status);
+        entry.desk.report(&mut self.effects, &*object, verdict, &status, self.now.at);
         if entry.unreadable.is_some() {
             // The API's answer can't be read either: what was written is remembered here.
             Arc::make_mut(&mut entry.object).status = Some(status);

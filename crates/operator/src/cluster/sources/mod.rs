@@ -10,7 +10,6 @@ use std::{
     sync::Arc,
 };
 
-use tokio::task::AbortHandle;
 use zonekeeper_api::{Reason, SourceKind};
 use zonekeeper_kernel::{
     name::Name,
@@ -26,10 +25,10 @@ use zonekeeper_sources::{
 use crate::cluster::{
     Key,
     conditions::Verdict,
-    fresh::Memory,
+    effects::Effect,
     hub::{Hub, NamespaceEntry},
     small_map::{SmallMap, SmallSet},
-    sources::follow::{News, Standing, follow},
+    sources::follow::{News, Standing},
 };
 
 /// All that is known of source objects.
@@ -51,15 +50,12 @@ pub struct Sources {
     returned: BTreeMap<Kind, BTreeSet<ObjectRef>>,
     /// Those that must be published anew.
     stale: BTreeSet<ObjectRef>,
-    /// What fresh reads have shown a moment ago.
-    pub confirmed: Arc<Memory>,
 }
 
 /// The watch of one kind.
 struct Watch {
     standing: Standing,
     keep: Keep,
-    task: AbortHandle,
 }
 
 /// A source object that asks for something.
@@ -243,11 +239,9 @@ impl Hub {
             if watch.keep == keep || watch.keep == Keep::Whole {
                 return;
             }
-            watch.task.abort();
         }
-        let task = follow(self.watching.clone(), self.hub.clone(), kind, keep);
-        let watch = Watch { standing: Standing::Starting, keep, task };
-        self.sources.watches.insert(kind, watch);
+        self.effects.push(Effect::WatchKind(kind, keep));
+        self.sources.watches.insert(kind, Watch { standing: Standing::Starting, keep });
     }
 
     /// A watch of a source kind saw something.
@@ -258,7 +252,7 @@ impl Hub {
                 tracing::warn!(object = %reference, error, "a source object can't be read");
                 if self.sources.unreadable.insert(reference) {
                     let verdict = Verdict::new(Reason::InvalidValue, format!("can't be read: {error}"));
-                    self.teller.tell(*named, &verdict);
+                    self.effects.tell(*named, &verdict);
                 }
             }
             News::Gone(reference) => self.lose_source(&reference, true),

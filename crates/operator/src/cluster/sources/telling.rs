@@ -3,10 +3,6 @@
 use std::collections::BTreeSet;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
-use kube::{
-    Api,
-    api::{DynamicObject, Patch, PatchParams},
-};
 use serde_json::json;
 use zonekeeper_api::{Reason, SourceKind};
 use zonekeeper_kernel::zone::ZoneKey;
@@ -17,10 +13,10 @@ use zonekeeper_sources::{
 
 use crate::cluster::{
     conditions::{Transitions, Verdict, conditions},
+    effects::Effect,
     hub::Hub,
     job::{Drifted, WishState},
     sources::{SourceEntry, follow::Standing, kinds},
-    write::MANAGER,
     zone_entry::Wisher,
 };
 
@@ -77,7 +73,7 @@ impl Hub {
         }
         if let Some(Drifted::Reverted(message)) = &state.drift {
             let named = kinds::reference(&reference, self.uid_of(&reference));
-            self.teller.say(named, Reason::DriftReverted, message, true);
+            self.effects.say(named, Reason::DriftReverted, message, true);
         }
         if has_written {
             self.tell_notes(&reference);
@@ -129,7 +125,7 @@ impl Hub {
             None => entry.has_written || !(verdict.is_ready() || verdict.is_outage()),
         };
         if is_news && verdict.reason != Reason::Pending {
-            self.teller.tell(kinds::reference(reference, uid), &verdict);
+            self.effects.tell(kinds::reference(reference, uid), &verdict);
         }
         if reference.kind == Kind::Source(SourceKind::DnsEndpoint) {
             self.write_endpoint_status(reference, &verdict);
@@ -137,7 +133,7 @@ impl Hub {
     }
 
     /// A DNSEndpoint is an object of somebody's own, and has a status to say it in.
-    fn write_endpoint_status(&self, reference: &ObjectRef, verdict: &Verdict) {
+    fn write_endpoint_status(&mut self, reference: &ObjectRef, verdict: &Verdict) {
         let Found::Here(object) = self.sources.world.get(reference) else { return };
         let Body::DnsEndpoint(endpoint) = &object.body else { return };
         let Standing::Following(resource) = self.sources.standing(reference.kind) else { return };
@@ -146,20 +142,13 @@ impl Hub {
         let before = endpoint.status.conditions.iter();
         let before: Vec<Condition> =
             before.filter_map(|condition| serde_json::from_value(condition.clone()).ok()).collect();
-        let conditions = conditions(&Transitions::of(&before), generation, shown);
+        let conditions = conditions(&Transitions::of(&before), generation, shown, self.now);
         if conditions == before && endpoint.status.observed_generation == generation {
             return;
         }
         let status = json!({ "status": { "observedGeneration": generation, "conditions": conditions } });
-        let api: Api<DynamicObject> =
-            Api::namespaced_with(self.client.clone(), &reference.namespace, resource);
-        let name = reference.name.clone();
-        tokio::spawn(async move {
-            let parameters = PatchParams { field_manager: Some(MANAGER.into()), ..PatchParams::default() };
-            if let Err(error) = api.patch_status(&name, &parameters, &Patch::Merge(&status)).await {
-                tracing::debug!(%error, name, "the status of a DNSEndpoint was not taken");
-            }
-        });
+        let (object, resource) = (reference.clone(), resource.clone());
+        self.effects.push(Effect::WriteEndpoint { object, resource, status });
     }
 
     /// Tells what is wrong with a source object, if that is new.
@@ -172,7 +161,7 @@ impl Hub {
         for complaint in complaints.iter().filter(|complaint| !before.contains(complaint)) {
             let reason = complaint.reason.as_str().parse().unwrap_or(Reason::InvalidValue);
             let message = format!("{}: {}", complaint.field, complaint.message);
-            self.teller.say(kinds::reference(reference, uid.clone()), reason, &message, false);
+            self.effects.say(kinds::reference(reference, uid.clone()), reason, &message, false);
         }
     }
 
@@ -186,7 +175,7 @@ impl Hub {
         for note in &entry.notes.0 {
             let reason = note.reason.as_str().parse().unwrap_or(Reason::InvalidValue);
             let message = format!("{}: {}", note.field, note.message);
-            self.teller.say(kinds::reference(reference, uid.clone()), reason, &message, false);
+            self.effects.say(kinds::reference(reference, uid.clone()), reason, &message, false);
         }
     }
 

@@ -1,0 +1,79 @@
+//! What is to be done: the hub decides it, the runner does it, and its result comes back as a message.
+
+use k8s_openapi::api::core::v1::ObjectReference;
+use kube::api::ApiResource;
+use serde_json::Value;
+use zonekeeper_api::Reason;
+use zonekeeper_kernel::name::Name;
+use zonekeeper_providers::builtin::{Authority, Builtin};
+use zonekeeper_sources::object::{Keep, Kind, ObjectRef};
+
+use crate::cluster::{
+    Key, addresses::AddressRequest, conditions::Verdict, credentials::CheckRequest, events::Saying,
+    opening::OpenRequest, passes::PassRequest, write::Write,
+};
+
+/// One thing to be done.
+pub enum Effect {
+    /// Write a status or finalizers of an object of ours.
+    Write(Write),
+    /// Write the status of a DNSEndpoint.
+    WriteEndpoint { object: ObjectRef, resource: ApiResource, status: Value },
+    /// Publish an Event.
+    Publish(Saying),
+    /// Watch a Secret.
+    WatchSecret(Key),
+    /// Watch a Secret no more.
+    UnwatchSecret(Key),
+    /// Watch a kind of source object, in place of any watch of it before.
+    WatchKind(Kind, Keep),
+    /// Try the credentials of a provider.
+    CheckProvider(Box<CheckRequest>),
+    /// Look for a zone at its provider.
+    OpenZone(OpenRequest),
+    /// Start a pass over a zone.
+    StartPass(Box<PassRequest>),
+    /// Ask the services of an AddressSource.
+    AskAddresses(Box<AddressRequest>),
+    /// Create the Secret with the key that signs markers.
+    CreateMarkerKey(Key),
+    /// Answer for a zone in a built-in server, with SERVFAIL until its first pass.
+    Declare(Builtin, Name, Authority),
+    /// Answer for a zone no more.
+    Retract(Builtin, Name),
+    /// End a built-in server.
+    ShutDown(Builtin),
+}
+
+/// What one turn of the hub wants to be done, in this order.
+#[derive(Default)]
+pub struct Effects(Vec<Effect>);
+
+// === impl Effects ===
+
+impl Effects {
+    /// Adds one.
+    pub fn push(&mut self, effect: Effect) {
+        self.0.push(effect);
+    }
+
+    /// Writes an object; what has no JSON form is not written.
+    pub fn write(&mut self, write: Option<Write>) {
+        self.0.extend(write.map(Effect::Write));
+    }
+
+    /// Publishes the state of an object.
+    pub fn tell(&mut self, object: ObjectReference, verdict: &Verdict) {
+        self.push(Effect::Publish(Saying::of_state(object, verdict)));
+    }
+
+    /// Publishes something about an object.
+    pub fn say(&mut self, object: ObjectReference, reason: Reason, message: &str, is_normal: bool) {
+        self.push(Effect::Publish(Saying::new(object, reason, message, is_normal)));
+    }
+
+    /// Takes all of them out.
+    pub fn take(&mut self) -> Vec<Effect> {
+        std::mem::take(&mut self.0)
+    }
+}

@@ -1,0 +1,187 @@
+//! Does what the hub decides, beside it, and turns watches, answers and time into what the hub hears.
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use kube::{
+    Api, Client,
+    api::{DynamicObject, Patch, PatchParams},
+};
+use tokio::{
+    sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel},
+    task::AbortHandle,
+    time::{Instant, sleep_until},
+};
+use zonekeeper_providers::{cloudflare::budget::Budgets, fence::Fence};
+use zonekeeper_sources::object::Kind;
+
+use crate::{
+    address_source::Reachable,
+    cluster::{
+        Health, Key, Message, Metrics, Options,
+        clock::Now,
+        credentials::CheckContext,
+        effects::Effect,
+        events::Teller,
+        fresh::Memory,
+        hub::Hub,
+        marker_key, secrets,
+        sources::follow::follow,
+        watch,
+        write::{MANAGER, Writer},
+    },
+};
+
+/// How many messages are taken in before zones are woken: a burst becomes one pass.
+const AT_ONCE: usize = 512;
+/// How long to sleep where only a message can wake us.
+const IDLE: Duration = Duration::from_secs(3600);
+
+/// Everything that effects need.
+struct Runner {
+    client: Client,
+    /// The one for watches of source objects, which does not try again by itself.
+    watching: Client,
+    hub: UnboundedSender<Message>,
+    writer: Writer,
+    teller: Teller,
+    reachable: Reachable,
+    fence: Arc<dyn Fence>,
+    budgets: Budgets,
+    metrics: Arc<Metrics>,
+    /// What fresh reads have shown a moment ago.
+    memory: Arc<Memory>,
+    secrets: BTreeMap<Key, AbortHandle>,
+    kinds: BTreeMap<Kind, AbortHandle>,
+}
+
+/// Runs the operator until it is told to end, and what was begun is done.
+pub async fn run(options: Options, owner: String) {
+    let (sender, mut messages) = unbounded_channel();
+    options.ear.open(sender.clone());
+    watch::start(&options.client, &sender);
+    let instance = std::env::var("POD_NAME").unwrap_or_else(|_| "zonekeeper".into());
+    let mut hub = Hub::new(options.namespace, options.controller_name, owner, options.metrics.clone());
+    let mut runner = Runner {
+        writer: Writer::new(options.client.clone(), sender.clone()),
+        teller: Teller::new(options.client.clone(), instance),
+        client: options.client,
+        watching: options.watching,
+        hub: sender,
+        reachable: options.reachable,
+        fence: options.fence,
+        budgets: Budgets::default(),
+        metrics: options.metrics,
+        memory: Arc::default(),
+        secrets: BTreeMap::new(),
+        kinds: BTreeMap::new(),
+    };
+    loop {
+        let due = hub.next_alarm().unwrap_or_else(|| Instant::now() + IDLE);
+        tokio::select! {
+            biased;
+            () = options.ending.notified(), if !hub.is_ending => {
+                tracing::info!("ending; what was begun is finished");
+                hub.is_ending = true;
+            }
+            message = messages.recv() => {
+                let Some(message) = message else { return };
+                runner.take_in(&mut hub, message, &mut messages);
+            }
+            () = sleep_until(due) => {}
+        }
+        hub.is_bursting = runner.writer.has_many_under_way();
+        runner.execute(hub.proceed(Now::read()));
+        if hub.is_ending && !hub.is_busy() {
+            return;
+        }
+        report_health(&options.health, &hub);
+    }
+}
+
+fn report_health(health: &Health, hub: &Hub) {
+    if hub.is_synced() {
+        health.set_synced();
+    }
+    health.beat();
+}
+
+// === impl Runner ===
+
+impl Runner {
+    /// Gives the hub a message, and those that wait behind it.
+    fn take_in(&mut self, hub: &mut Hub, first: Message, messages: &mut UnboundedReceiver<Message>) {
+        let now = Now::read();
+        hub.is_bursting = self.writer.has_many_under_way();
+        self.execute(hub.apply(first, now));
+        for _ in 1..AT_ONCE {
+            let Ok(message) = messages.try_recv() else { break };
+            self.execute(hub.apply(message, now));
+        }
+    }
+
+    fn execute(&mut self, effects: Vec<Effect>) {
+        effects.into_iter().for_each(|effect| self.execute_one(effect));
+    }
+
+    fn execute_one(&mut self, effect: Effect) {
+        match effect {
+            Effect::Write(write) => self.writer.send(write),
+            Effect::WriteEndpoint { object, resource, status } => {
+                let api =
+                    Api::<DynamicObject>::namespaced_with(self.client.clone(), &object.namespace, &resource);
+                tokio::spawn(async move {
+                    let parameters =
+                        PatchParams { field_manager: Some(MANAGER.into()), ..PatchParams::default() };
+                    let patch = Patch::Merge(&status);
+                    if let Err(error) = api.patch_status(&object.name, &parameters, &patch).await {
+                        tracing::debug!(%error, %object, "the status of a DNSEndpoint was not taken");
+                    }
+                });
+            }
+            Effect::Publish(saying) => self.teller.say(saying),
+            Effect::WatchSecret(key) => {
+                let watch = secrets::watch(self.client.clone(), self.hub.clone(), key.clone());
+                replace(&mut self.secrets, key, watch);
+            }
+            Effect::UnwatchSecret(key) => {
+                if let Some(watch) = self.secrets.remove(&key) {
+                    watch.abort();
+                }
+            }
+            Effect::WatchKind(kind, keep) => {
+                let watch = follow(self.watching.clone(), self.hub.clone(), kind, keep);
+                replace(&mut self.kinds, kind, watch);
+            }
+            Effect::CheckProvider(request) => {
+                let (budgets, fence) = (self.budgets.clone(), self.fence.clone());
+                let context = CheckContext { budgets, fence, metrics: self.metrics.clone() };
+                self.answer(request.run(context));
+            }
+            Effect::OpenZone(request) => self.answer(request.run()),
+            Effect::StartPass(request) => {
+                self.answer(request.run(self.client.clone(), self.hub.clone(), self.memory.clone()));
+            }
+            Effect::AskAddresses(request) => self.answer(request.run(self.reachable.clone())),
+            Effect::CreateMarkerKey(key) => self.answer(marker_key::create(self.client.clone(), key)),
+            Effect::Declare(builtin, domain, authority) => builtin.declare(domain, authority),
+            Effect::Retract(builtin, domain) => builtin.retract(&domain),
+            Effect::ShutDown(builtin) => drop(tokio::spawn(async move { builtin.shutdown().await })),
+        }
+    }
+
+    /// Does something beside the hub, which gets the answer.
+    fn answer(&self, work: impl Future<Output = Message> + Send + 'static) {
+        let hub = self.hub.clone();
+        tokio::spawn(async move {
+            // The hub ends with the program.
+            let _ = hub.send(work.await);
+        });
+    }
+}
+
+/// Puts a watch in place of the one before, which ends.
+fn replace<K: Ord>(watches: &mut BTreeMap<K, AbortHandle>, key: K, watch: AbortHandle) {
+    if let Some(before) = watches.insert(key, watch) {
+        before.abort();
+    }
+}

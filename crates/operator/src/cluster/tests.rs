@@ -1,0 +1,133 @@
+//! The hub as a function: messages and the time in, effects out.
+
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
+
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use crate::cluster::{
+    Message,
+    clock::Now,
+    effects::Effect,
+    hub::Hub,
+    secrets::SecretState,
+    watch::{Kind, Object, Sight},
+};
+
+fn hub() -> Hub {
+    Hub::new("zonekeeper-system".into(), "zonekeeper.dev/controller".into(), "us".into(), Arc::default())
+}
+
+/// An object as the API server gives it.
+fn object<K: DeserializeOwned>(kind: &str, name: &str, spec: Value) -> Box<K> {
+    let metadata = json!({
+        "name": name, "namespace": "zonekeeper-system", "uid": name, "generation": 1, "resourceVersion": "1",
+        "creationTimestamp": "2026-11-02T00:00:00Z",
+    });
+    let whole = json!({
+        "apiVersion": "zonekeeper.dev/v1alpha1", "kind": kind, "metadata": metadata, "spec": spec,
+    });
+    Box::new(serde_json::from_value(whole).expect("a valid object"))
+}
+
+fn provider() -> Object {
+    Object::Provider(object(
+        "DNSProvider",
+        "cloudflare",
+        json!({"cloudflare": {"apiTokenSecretRef": {"name": "token"}}}),
+    ))
+}
+
+fn zone() -> Object {
+    Object::Zone(object("DNSZone", "example-com", json!({"domain": "example.com"})))
+}
+
+fn see(hub: &mut Hub, sight: Sight) -> Vec<String> {
+    hear(hub, Message::Seen(sight))
+}
+
+fn hear(hub: &mut Hub, message: Message) -> Vec<String> {
+    texts(hub.apply(message, Now::read()))
+}
+
+/// What was wanted to be done, shortly.
+fn texts(effects: Vec<Effect>) -> Vec<String> {
+    let text = |effect: Effect| match effect {
+        Effect::Write(_) => "write".to_owned(),
+        Effect::WriteEndpoint { .. } => "write a DNSEndpoint".into(),
+        Effect::Publish(_) => "publish".into(),
+        Effect::WatchSecret(key) => format!("watch {}", key.1),
+        Effect::UnwatchSecret(key) => format!("unwatch {}", key.1),
+        Effect::WatchKind(kind, _) => format!("watch {}", kind.as_str()),
+        Effect::CheckProvider(_) => "check the provider".into(),
+        Effect::OpenZone(_) => "open the zone".into(),
+        Effect::StartPass(_) => "start a pass".into(),
+        Effect::AskAddresses(_) => "ask for addresses".into(),
+        Effect::CreateMarkerKey(key) => format!("create {}", key.1),
+        Effect::Declare(..) => "declare".into(),
+        Effect::Retract(..) => "retract".into(),
+        Effect::ShutDown(_) => "shut down".into(),
+    };
+    effects.into_iter().map(text).collect()
+}
+
+/// Lists every kind with what was seen before.
+fn list_all(hub: &mut Hub) -> Vec<String> {
+    let all = |kind: Kind| -> BTreeSet<(String, String)> {
+        match kind {
+            Kind::Provider => hub_keys(["cloudflare"], ""),
+            Kind::Zone => hub_keys(["example-com"], "zonekeeper-system"),
+            Kind::RecordSet | Kind::AddressSource | Kind::Namespace => BTreeSet::new(),
+        }
+    };
+    Kind::ALL.into_iter().flat_map(|kind| see(hub, Sight::Listed(kind, all(kind)))).collect()
+}
+
+fn hub_keys<const N: usize>(names: [&str; N], namespace: &str) -> BTreeSet<(String, String)> {
+    names.into_iter().map(|name| (namespace.to_owned(), name.to_owned())).collect()
+}
+
+#[test]
+fn nothing_is_done_before_every_kind_was_listed() {
+    let mut hub = hub();
+    assert!(see(&mut hub, Sight::Applied(provider())).is_empty());
+    assert!(see(&mut hub, Sight::Applied(zone())).is_empty());
+    assert!(texts(hub.proceed(Now::read())).is_empty());
+    assert_eq!(list_all(&mut hub), ["watch token"]);
+}
+
+#[test]
+fn credentials_are_tried_when_all_their_secrets_are_known() {
+    let mut hub = hub();
+    see(&mut hub, Sight::Applied(provider()));
+    see(&mut hub, Sight::Applied(zone()));
+    list_all(&mut hub);
+    let secret = |name: &str, state| Message::Secret(("zonekeeper-system".into(), name.into()), state);
+    let token = SecretState::Present([("apiToken".to_owned(), b"secret".to_vec())].into());
+    assert_eq!(hear(&mut hub, secret("token", token.clone())), ["watch zonekeeper-marker-key"]);
+    assert_eq!(hear(&mut hub, secret("zonekeeper-marker-key", SecretState::Absent)), ["check the provider"]);
+    // The same again is no news.
+    assert!(hear(&mut hub, secret("token", token)).is_empty());
+}
+
+#[test]
+fn secrets_that_no_object_names_are_not_watched_for_long() {
+    let mut hub = hub();
+    see(&mut hub, Sight::Applied(provider()));
+    see(&mut hub, Sight::Applied(zone()));
+    list_all(&mut hub);
+    see(&mut hub, Sight::Gone(Kind::Provider, (String::new(), "cloudflare".into())));
+    let now = Now::read();
+    let later = Now { at: now.at + Duration::from_secs(60), ..now };
+    assert!(texts(hub.proceed(later)).contains(&"unwatch token".to_owned()));
+}
+
+#[test]
+fn an_object_that_can_not_be_read_says_so_once() {
+    let mut hub = hub();
+    let Object::Zone(zone) = zone() else { unreachable!("it is a zone") };
+    let sight = || Sight::Unreadable(Kind::Zone, Box::new(zone.metadata.clone()), "unknown field".into());
+    assert_eq!(see(&mut hub, sight()), ["publish", "write"]);
+    // Our own write comes back as another sight of it.
+    assert!(see(&mut hub, sight()).is_empty());
+}
