@@ -275,3 +275,35 @@ async fn a_status_that_is_refused_waits_alone() {
     let (tries, most) = (tries.count() as u64, 2 + begun.elapsed().as_secs() / 10);
     assert!((1..=most).contains(&tries), "{tries} tries, {most} at most: the first wait is 10 s");
 }
+
+#[tokio::test]
+async fn the_log_has_one_line_for_every_change_with_its_object_and_cause() {
+    let lab = Lab::ready_to_run("change-log").await;
+    lab.run();
+    lab.ready(&lab.a("www", "192.0.2.1")).await;
+    lab.ready(&lab.a("www", "192.0.2.2")).await;
+    lab.delete("RecordSet", "www").await;
+    lab.wait_gone("RecordSet", "www").await;
+    lab.ready(&lab.a("after", "192.0.2.3")).await;
+    let log = lab.log();
+    let lines = log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let shown = |line: Value| {
+        let text = |field: &str| line[field].as_str().unwrap_or_default().to_owned();
+        ["message", "operation", "type", "before", "after", "cause"].map(text).join("|")
+    };
+    let name = lab.at("www");
+    let about =
+        lines.filter(|line| line["name"].as_str().is_some_and(|text| text.trim_end_matches('.') == name));
+    let about: Vec<Value> = about.collect();
+    let object = format!("recordset {}/www", lab.home.name());
+    assert!(about.iter().all(|line| line["object"] == object && line["level"] == "INFO"), "{about:#?}");
+    let shown: Vec<String> = about.into_iter().map(shown).collect();
+    assert_eq!(
+        shown,
+        [
+            "applied|create|A||192.0.2.1|wanted",
+            "applied|update|A|192.0.2.1|192.0.2.2|wanted",
+            "applied|delete|A|192.0.2.2||released",
+        ]
+    );
+}

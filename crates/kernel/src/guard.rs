@@ -263,7 +263,7 @@ impl std::fmt::Display for HeldFor {
                 formatter.write_str("NS and SOA of the zone itself change only by approval")
             }
             Self::Orphaned => {
-                formatter.write_str("nobody is known to want it, and nobody was seen giving it up")
+                formatter.write_str("no object claims this record, and no deletion of its owner was seen")
             }
             Self::NeverEmpty => formatter.write_str("a wanted name would be left without records"),
             Self::ProtectedName => formatter.write_str("certificates are issued by this name"),

@@ -23,6 +23,12 @@ impl Now {
         Self { at: Instant::now(), wall: Timestamp::now() }
     }
 
+    /// The same clocks, this much later.
+    #[cfg(test)]
+    pub fn later(self, by: Duration) -> Self {
+        Self { at: self.at + by, wall: self.wall + SignedDuration::try_from(by).unwrap() }
+    }
+
     /// This moment, in whole seconds as the API keeps it.
     pub fn time(&self) -> Time {
         whole_seconds(self.wall)

@@ -117,8 +117,7 @@ fn secrets_that_no_object_names_are_not_watched_for_long() {
     see(&mut hub, Sight::Applied(zone()));
     list_all(&mut hub);
     see(&mut hub, Sight::Gone(Kind::Provider, (String::new(), "cloudflare".into())));
-    let now = Now::read();
-    let later = Now { at: now.at + Duration::from_secs(60), ..now };
+    let later = Now::read().later(Duration::from_secs(60));
     assert!(texts(hub.proceed(later)).contains(&"unwatch token".to_owned()));
 }
 

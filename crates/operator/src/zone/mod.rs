@@ -1,6 +1,7 @@
 //! One zone's way from a wish to the provider and back: observe, plan, guard, apply.
 
 mod cache;
+mod log;
 mod pass;
 mod repeats;
 mod settling;
@@ -51,6 +52,7 @@ pub struct ZoneWorker {
     owned: usize,
     /// What was written a short time ago, so that it is not written without end.
     repeats: repeats::Repeats,
+    logged: log::Logged,
 }
 
 /// How a zone is worked on.
@@ -90,6 +92,7 @@ impl ZoneWorker {
             in_doubt: BTreeSet::new(),
             owned: 0,
             repeats: repeats::Repeats::default(),
+            logged: log::Logged::default(),
         }
     }
 

@@ -15,7 +15,7 @@ use zonekeeper_kernel::{
 };
 use zonekeeper_providers::{Outcome, Progress, ProviderError, Retry, ZoneAccess, describe};
 
-use crate::zone::{Deletes, ZoneWorker};
+use crate::zone::{Deletes, ZoneWorker, log};
 
 /// A record read longer ago than this is read again before it is updated; before a delete, always.
 const STALE: Duration = Duration::from_secs(5);
@@ -122,6 +122,7 @@ impl ZoneWorker {
         if pass.is_through(order.scope) {
             self.access.passed();
         }
+        self.logged.note(&self.settings.registry.domain, &pass, order.scope);
         Ok(pass)
     }
 
@@ -303,6 +304,7 @@ impl ZoneWorker {
                     for effect in effects {
                         self.cache.patch(effect);
                     }
+                    log::applied(&self.settings.registry.domain, &change);
                     pass.applied.push(change);
                     continue;
                 }
