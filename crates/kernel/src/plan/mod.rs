@@ -5,6 +5,7 @@
 
 mod change;
 mod evidence;
+mod judge;
 mod name;
 mod retype;
 mod set;
