@@ -91,6 +91,19 @@ impl Default for Sources {
     }
 }
 
+// === impl Dialect ===
+
+impl Dialect {
+    /// The dialect as `spec.sources.dialects` spells it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Zonekeeper => "zonekeeper",
+            Self::ExternalDns => "external-dns",
+            Self::CloudflareOperator => "cloudflare-operator",
+        }
+    }
+}
+
 // === impl SourceKind ===
 
 impl SourceKind {

@@ -4,6 +4,7 @@ use crate::{
     name::Name,
     plan::{Change, Operation, SetState},
     rdata::Rdata,
+    record::Attributes,
 };
 
 /// The sign before a change in text output.
@@ -43,17 +44,30 @@ pub fn line(change: &Change, domain: &Name) -> String {
     }
 }
 
-/// The line of a change that hashes are made of: operation, name, type, old and new value.
+/// The line of a change that hashes are made of: operation, name, type, old and new value. Approvals depend on it: its
+/// form is fixed.
 pub fn hash_line(change: &Change) -> String {
     let side = |states: Vec<SetState>| {
         let texts: Vec<String> = states
             .iter()
-            .map(|state| format!("{} {} {} {:?}", state.rtype, state.ttl.0, values(state), state.attributes))
+            .map(|state| {
+                let attributes = attributes(&state.attributes);
+                format!("{} {} {} {attributes}", state.rtype, state.ttl.0, values(state))
+            })
             .collect();
         texts.join("; ")
     };
     let (before, after) = (side(change.before()), side(change.after()));
-    format!("{:?}\t{}\t{}\t{before}\t{after}", change.operation, change.name, change.rtype)
+    format!("{}\t{}\t{}\t{before}\t{after}", change.operation.as_str(), change.name, change.rtype)
+}
+
+/// All attributes, in a fixed form. Tags have no control characters.
+fn attributes(attributes: &Attributes) -> String {
+    let Attributes { proxied, flatten_cname, ipv4_only, ipv6_only, tags } = attributes;
+    let tags = tags.join("\u{1f}");
+    format!(
+        "proxied={proxied} flattenCNAME={flatten_cname} ipv4Only={ipv4_only} ipv6Only={ipv6_only} tags={tags}"
+    )
 }
 
 /// The values of a set, joined.

@@ -1,6 +1,6 @@
 //! A zone as its owner configured it: who may ask for what, and how far we may go.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, fmt, sync::Arc};
 
 use crate::{desired::Adoption, name::Name, pattern::Pattern, rdata::RecordType, record::Ttl};
 
@@ -72,7 +72,7 @@ pub enum Policy {
     Observe,
 }
 
-/// What to do when somebody changed a record that was applied as wanted.
+/// What to do when a record that was applied as wanted was changed from outside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Drift {
     /// Restore it.
@@ -277,7 +277,29 @@ impl Namespaces {
     }
 }
 
+// === impl Requirement ===
+
+impl fmt::Display for Requirement {
+    /// As kubectl writes it.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::In(key, values) => write!(formatter, "{key} in ({})", values.join(",")),
+            Self::NotIn(key, values) => write!(formatter, "{key} notin ({})", values.join(",")),
+            Self::Exists(key) => formatter.write_str(key),
+            Self::DoesNotExist(key) => write!(formatter, "!{key}"),
+        }
+    }
+}
+
 // === impl LabelSelector ===
+
+impl fmt::Display for LabelSelector {
+    /// As kubectl writes it.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let requirements: Vec<String> = self.requirements.iter().map(ToString::to_string).collect();
+        formatter.write_str(&requirements.join(","))
+    }
+}
 
 impl LabelSelector {
     /// Whether labels satisfy every requirement; an empty selector takes everything.

@@ -298,7 +298,7 @@ pub fn change_json(shown: &Shown<'_>) -> Value {
         false => shown.held.map(|why| why.to_string()),
     };
     json!({
-        "operation": format!("{:?}", shown.change.operation),
+        "operation": shown.change.operation.as_str(),
         "name": shown.change.name.as_str(),
         "type": shown.change.rtype.to_string(),
         "before": state_json(&shown.change.before()),

@@ -72,12 +72,7 @@ impl Reading {
                 vocabularies.extend(further.map(|prefix| (dialect, prefix.clone())));
             }
         }
-        let key = format!(
-            "{:?} {vocabularies:?} {labels:?} {annotations:?} {:?}",
-            sources.kinds,
-            sources.fqdn_template.trim()
-        );
-        let key = SourcesKey(Arc::from(key));
+        let key = key(&sources.kinds, &vocabularies, [&labels, &annotations], sources.fqdn_template.trim());
         Ok(Self { key, kinds: sources.kinds, vocabularies, labels, annotations, template })
     }
 
@@ -209,7 +204,27 @@ pub(crate) fn label_selector(field: &str, selector: &ApiSelector) -> Result<Labe
             _ => return bad("operator", "must be In, NotIn, Exists or DoesNotExist"),
         });
     }
-    requirements.sort_by_cached_key(|requirement| format!("{requirement:?}"));
+    requirements.sort_by_cached_key(ToString::to_string);
     requirements.dedup();
     Ok(LabelSelector { requirements })
+}
+
+/// Tells readings apart. A digest of it is kept in the status of zones: its form is fixed.
+fn key(
+    kinds: &[SourceKind],
+    vocabularies: &[(Dialect, String)],
+    [labels, annotations]: [&LabelSelector; 2],
+    template: &str,
+) -> SourcesKey {
+    let kinds: Vec<&str> = kinds.iter().map(|kind| kind.as_str()).collect();
+    let vocabularies: Vec<String> =
+        vocabularies.iter().map(|(dialect, prefix)| format!("{}={prefix}", dialect.as_str())).collect();
+    let lines = [
+        format!("kinds {}", kinds.join(",")),
+        format!("annotations {}", vocabularies.join(",")),
+        format!("labelSelector {labels}"),
+        format!("annotationSelector {annotations}"),
+        format!("fqdnTemplate {template}"),
+    ];
+    SourcesKey(Arc::from(lines.join("\n")))
 }

@@ -106,6 +106,19 @@ pub struct SetState {
     pub values: Vec<Rdata>,
 }
 
+// === impl Operation ===
+
+impl Operation {
+    /// Its word in plans, hashes and JSON.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Create => "Create",
+            Self::Update => "Update",
+            Self::Delete => "Delete",
+        }
+    }
+}
+
 // === impl Edit ===
 
 impl Edit {

@@ -158,3 +158,19 @@ fn what_needs_no_annotations_needs_no_dialect() {
     assert!(scene(ingress).dialects(&[]).records().is_empty());
     assert_eq!(scene(ingress).dialects(&[]).says("i.example.com", RecordType::A), Word::Silent);
 }
+
+/// A digest of it is kept in the status of zones.
+#[test]
+fn the_form_of_a_reading_is_fixed() {
+    let mut sources = Sources { fqdn_template: " {{.Name}}.example.com ".into(), ..Sources::default() };
+    let labels = [("team".to_owned(), "a".to_owned())].into();
+    sources.label_selector = Some(LabelSelector { match_labels: Some(labels), ..LabelSelector::default() });
+    let expected = [
+        "kinds Service,Ingress,HTTPRoute",
+        "annotations zonekeeper=zonekeeper.dev/,external-dns=external-dns.kubernetes.io/,external-dns=external-dns.alpha.kubernetes.io/",
+        "labelSelector team in (a)",
+        "annotationSelector ",
+        "fqdnTemplate {{.Name}}.example.com",
+    ];
+    assert_eq!(&*Reading::parse(&sources).unwrap().key().0, expected.join("\n"));
+}
