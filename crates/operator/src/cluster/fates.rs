@@ -18,6 +18,7 @@ use crate::{
         drift,
         job::{Drifted, concerns},
         plan_status::how_to_approve,
+        reasons,
     },
     zone::Pass,
 };
@@ -53,10 +54,7 @@ impl Fate<'_> {
     /// Why a change was not carried out, where it was to be.
     fn unfinished(self, hash: &str) -> Option<Verdict> {
         let (reason, message) = match self {
-            Self::Failed(error) => {
-                let reason = error.reason().parse().unwrap_or(Reason::ProviderRejected);
-                (reason, error.to_string())
-            }
+            Self::Failed(error) => (reasons::of_error(error), error.to_string()),
             Self::Held(why) => (Reason::Held, format!("{why}; {}", how_to_approve(hash))),
             Self::Observed => (Reason::Observed, "the zone's policy is Observe: nothing is written".into()),
             Self::Withheld => {

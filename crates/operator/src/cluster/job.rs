@@ -29,6 +29,7 @@ use crate::{
         fates::Fates,
         ledger::StatusLedger,
         plan_status::{self, Outstanding},
+        reasons,
         testimony::About,
         witness::Witness,
     },
@@ -315,7 +316,9 @@ impl Job {
             });
             let drift = fates.drift(name, intent.rtype, domain);
             let verdict = match (rejection, set) {
-                (Some(rejection), _) => Verdict::new(reason(rejection), rejection.message.clone()),
+                (Some(rejection), _) => {
+                    Verdict::new(reasons::of_word(rejection.reason), rejection.message.clone())
+                }
                 (None, _) if intent.values.is_none() => {
                     Verdict::new(Reason::TargetsUnknown, "its values are not known; the live record stays")
                 }
@@ -358,11 +361,6 @@ impl Job {
 /// Whether a change is about what an object wishes.
 pub fn concerns(change: &Change, name: &Name, intent: &Intent) -> bool {
     change.name == *name && (change.rtype == intent.rtype || change.holders.contains(&intent.holder))
-}
-
-/// The kernel's word as the API's.
-pub fn reason(rejection: &Rejection) -> Reason {
-    rejection.reason.as_str().parse().unwrap_or(Reason::InvalidValue)
 }
 
 /// Records of which it must be known whether their holders still want them.

@@ -28,6 +28,7 @@ mod passes;
 mod plan_status;
 pub mod presence;
 mod providers;
+mod reasons;
 mod records;
 mod release;
 mod runner;

@@ -20,6 +20,7 @@ use crate::{
         effects::Effect,
         hub::{Alarm, Hub},
         ledger::Entry,
+        reasons,
         records::RecordEntry,
         status,
         write::{Write, is_newer},
@@ -397,7 +398,7 @@ pub fn suspended(key: &ZoneKey) -> Verdict {
 
 /// A provider's error as a verdict.
 pub fn verdict(error: &ProviderError) -> Verdict {
-    Verdict::new(error.reason().parse().unwrap_or(Reason::ProviderUnavailable), error.to_string())
+    Verdict::new(reasons::of_error(error), error.to_string())
 }
 
 /// How long to wait after trouble.

@@ -25,7 +25,8 @@ use crate::cluster::{
     Key,
     conditions::Verdict,
     hub::Hub,
-    job::{Drifted, reason},
+    job::Drifted,
+    reasons,
     small_map::{SmallMap, SmallSet},
     write::{Desk, Write, is_newer},
     zone_entry::Wisher,
@@ -343,11 +344,10 @@ impl Hub {
                 false => elsewhere.insert(zone, ()),
             }
         }
-        let unknown = unknown.map(|(word, message)| {
-            Verdict::new(word.as_str().parse().unwrap_or(Reason::TargetsUnknown), message)
-        });
-        let refused =
-            rejections.first().map(|rejection| Verdict::new(reason(rejection), rejection.message.clone()));
+        let unknown = unknown.map(|(word, message)| Verdict::new(reasons::of_word(word), message));
+        let refused = rejections
+            .first()
+            .map(|rejection| Verdict::new(reasons::of_word(rejection.reason), rejection.message.clone()));
         let refused = refused.map(|verdict| self.explain_missing_zone(object, verdict));
         Placement { placed, elsewhere, intent: Some(Arc::new(intent)), refused: unknown.or(refused) }
     }

@@ -5,8 +5,8 @@ use std::{
     sync::Arc,
 };
 
-use zonekeeper_api::Reason;
 use zonekeeper_kernel::{
+    reason::{Reason as Word, Rejection},
     resolve::{Intent, choose},
     zone::{Labels, ZoneKey},
 };
@@ -19,7 +19,7 @@ use zonekeeper_sources::{
 use crate::cluster::{
     conditions::Verdict,
     hub::Hub,
-    job::reason,
+    reasons,
     sources::{Place, SourceEntry},
     zone_entry::Wisher,
 };
@@ -159,12 +159,11 @@ impl Hub {
                 if let (true, Some((word, message))) = (is_placed, asked.unknown) {
                     placed.refused.get_or_insert_with(|| in_words(word, message));
                 }
-                // A name that none of our zones has is somebody else's business.
-                let is_news = |found: &&zonekeeper_kernel::reason::Rejection| {
-                    matches!(reason(found), Reason::AmbiguousZone | Reason::RefNotFound)
-                };
+                // A name that none of our zones has is not ours to speak of.
+                let is_news =
+                    |found: &&Rejection| matches!(found.reason, Word::AmbiguousZone | Word::RefNotFound);
                 if let Some(rejection) = rejections.iter().find(is_news) {
-                    let verdict = Verdict::new(reason(rejection), rejection.message.clone());
+                    let verdict = Verdict::new(reasons::of_word(rejection.reason), rejection.message.clone());
                     placed.refused.get_or_insert(verdict);
                 }
             }
@@ -187,6 +186,6 @@ impl Hub {
     }
 }
 
-fn in_words(word: zonekeeper_kernel::reason::Reason, message: String) -> Verdict {
-    Verdict::new(word.as_str().parse().unwrap_or(Reason::TargetsUnknown), message)
+fn in_words(word: Word, message: String) -> Verdict {
+    Verdict::new(reasons::of_word(word), message)
 }

@@ -16,6 +16,7 @@ use crate::cluster::{
     effects::Effect,
     hub::Hub,
     job::{Drifted, WishState},
+    reasons,
     sources::{SourceEntry, follow::Standing, kinds},
     zone_entry::Wisher,
 };
@@ -159,7 +160,7 @@ impl Hub {
         let Some(entry) = self.sources.entries.get_mut(reference) else { return };
         let before = std::mem::replace(&mut entry.complaints, complaints.clone());
         for complaint in complaints.iter().filter(|complaint| !before.contains(complaint)) {
-            let reason = complaint.reason.as_str().parse().unwrap_or(Reason::InvalidValue);
+            let reason = reasons::of_word(complaint.reason);
             let message = format!("{}: {}", complaint.field, complaint.message);
             self.effects.say(kinds::reference(reference, uid.clone()), reason, &message, false);
         }
@@ -173,7 +174,7 @@ impl Hub {
             return;
         }
         for note in &entry.notes.0 {
-            let reason = note.reason.as_str().parse().unwrap_or(Reason::InvalidValue);
+            let reason = reasons::of_word(note.reason);
             let message = format!("{}: {}", note.field, note.message);
             self.effects.say(kinds::reference(reference, uid.clone()), reason, &message, false);
         }
