@@ -334,12 +334,13 @@ async fn an_address_that_is_nobodys_is_no_answer() {
         ["0.0.0.0", "0.1.2.3", "127.0.0.1", "127.9.9.9", "169.254.1.1", "224.0.0.1", "255.255.255.255"]
     {
         web.answer(Answer::Text(200, answer.into()));
-        unknown(planned(json!({"http": [{"url": web.url()}]}), &LOOPBACK).await).says("nobody could reach");
+        unknown(planned(json!({"http": [{"url": web.url()}]}), &LOOPBACK).await)
+            .says("no client could reach");
     }
     for answer in ["::", "::1", "fe80::1", "ff02::1", "::ffff:127.0.0.1"] {
         web.answer(Answer::Text(200, answer.into()));
         let source = json!({"http": [{"url": web.url()}], "families": ["IPv6"]});
-        unknown(planned(source, &LOOPBACK).await).says("nobody could reach");
+        unknown(planned(source, &LOOPBACK).await).says("no client could reach");
     }
     let second = Web::saying("10.1.2.3").await;
     web.answer(Answer::Text(200, "0.0.0.0".into()));
@@ -356,7 +357,7 @@ async fn a_static_address_may_be_any_but_nobodys() {
         found(json!({"static": ["127.0.0.1", "169.254.1.1"]})).await,
         json!(["127.0.0.1", "169.254.1.1"])
     );
-    unknown(planned(json!({"static": ["0.0.0.0"]}), &[]).await).says("0.0.0.0 is nobody's address");
+    unknown(planned(json!({"static": ["0.0.0.0"]}), &[]).await).says("0.0.0.0 is not the address of a host");
 }
 
 #[tokio::test]

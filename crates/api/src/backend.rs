@@ -39,11 +39,11 @@ pub struct Rfc2136Backend {
     /// and algorithm may be left out where they stay the same. Absent: unsigned messages.
     #[serde(default, deserialize_with = "SecretReference::or_none", skip_serializing_if = "Option::is_none")]
     pub tsig_secret_ref: Option<SecretReference>,
-    /// The Secret with the TSIG key for zone transfers and questions, where it is another one; the same keys.
+    /// Secret with the TSIG key for zone transfers and queries, if it differs from `tsigSecretRef`. Same format.
     #[serde(default, deserialize_with = "SecretReference::or_none", skip_serializing_if = "Option::is_none")]
     pub transfer_tsig_secret_ref: Option<SecretReference>,
-    /// `Transfer`, or `Names` for servers that refuse transfers: only names that somebody asks for are read then, so that
-    /// what a source object leaves that was deleted while nobody watched is not found.
+    /// `Transfer`, or `Names` for servers that refuse transfers: only requested names are read then. Records of source
+    /// objects that were deleted while the operator was down are not found.
     #[serde(default)]
     pub reading: ZoneReading,
 }
@@ -54,7 +54,7 @@ pub enum ZoneReading {
     /// As a whole, by AXFR and IXFR.
     #[default]
     Transfer,
-    /// Name by name, those only that somebody asks for.
+    /// Name by name, requested names only.
     Names,
 }
 

@@ -19,7 +19,7 @@ pub enum ConditionType {
     Programmed,
     /// Changes wait for approval; bad when True.
     Held,
-    /// Somebody changed our records from outside; bad when True.
+    /// Records were changed from outside; bad when True.
     DriftDetected,
 }
 

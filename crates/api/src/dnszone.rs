@@ -101,7 +101,7 @@ pub struct DNSZoneSpec {
     /// How much may change before a person is asked.
     #[serde(default)]
     pub guard: Guard,
-    /// What happens to records that nobody wants.
+    /// What happens to records that no object requests.
     #[serde(default)]
     pub prune: Prune,
     /// Whether the zone itself comes and goes with this object. No provider does either yet; an Event says so.

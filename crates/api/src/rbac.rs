@@ -150,7 +150,7 @@ pub const OPERATOR: &[(Scope, Rule)] = &[
             group: "apiextensions.k8s.io",
             resources: &["customresourcedefinitions"],
             verbs: &["get"],
-            why: "Tells objects that somebody deleted from those that go with their definition, whose records stay.",
+            why: "Tells deleted objects from those that go with their definition, whose records stay.",
         },
     ),
     (
@@ -216,7 +216,7 @@ pub const VIEW: &[Rule] = &[Rule {
     why: "People see what is wished and what became of it; credentials are in Secrets, which this does not show.",
 }];
 
-/// Joins Kubernetes's own roles `edit` and `admin`. DNSProviders stay with cluster administrators: whoever changes one
+/// Joins Kubernetes's own roles `edit` and `admin`. DNSProviders stay with cluster administrators: a change of one
 /// decides where its credentials are sent.
 pub const EDIT: &[Rule] = &[Rule {
     group: GROUP,

@@ -46,9 +46,9 @@ reasons! {
     DriftDetected,
     /// Waits for a person's approval.
     Held,
-    /// Ours, but without evidence that nobody wants it.
+    /// Owned by this installation, but the object that created it could not be confirmed as deleted.
     Orphaned,
-    /// Somebody else holds the name.
+    /// Another object holds the name.
     Conflict,
     /// The zone's grants do not cover the wish.
     NotAllowed,

@@ -30,7 +30,7 @@ pub struct Guard {
     pub settle: GoDuration,
 }
 
-/// What happens to records that nobody wants.
+/// What happens to records that no object requests.
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq, Eq)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Prune {

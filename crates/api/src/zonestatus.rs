@@ -52,7 +52,7 @@ pub struct DNSZoneStatus {
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq, Eq, Default)]
 #[serde(rename_all = "camelCase")]
 pub struct RecordCounts {
-    /// Wanted by somebody.
+    /// Requested by objects.
     #[serde(default)]
     pub desired: u32,
     /// At the provider.
@@ -64,7 +64,7 @@ pub struct RecordCounts {
     /// At the provider, and not ours.
     #[serde(default)]
     pub foreign: u32,
-    /// Ours, but without evidence that nobody wants them.
+    /// Owned by this installation, but the objects that created them could not be confirmed as deleted.
     #[serde(default)]
     pub orphaned: u32,
 }
@@ -96,8 +96,8 @@ pub struct GuardStatus {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 50), inner(length(max = 128)))]
     pub used_approvals: Vec<String>,
-    /// A digest of spec.sources as it was when all names that were read with it were accounted for. Until they are so
-    /// again, names that nobody asks for any more stay, or go by approval.
+    /// A digest of spec.sources as it was when every record from source objects was last accounted for. While it differs,
+    /// records that no source object requests any more are not deleted without approval.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[schemars(length(max = 128))]
     pub reading: String,

@@ -11,7 +11,7 @@ pub enum Reason {
     AdoptionRefused,
     /// Several zones could take the wish.
     AmbiguousZone,
-    /// Somebody else holds the name.
+    /// Another object holds the name.
     Conflict,
     /// The live record differs from what was applied.
     DriftDetected,
@@ -25,7 +25,7 @@ pub enum Reason {
     NoMatchingZone,
     /// The zone's grants do not cover the wish.
     NotAllowed,
-    /// Ours, but without evidence that nobody wants it.
+    /// Owned by this installation, but the object that created it could not be confirmed as deleted.
     Orphaned,
     /// The provider refused the change.
     ProviderRejected,

@@ -16,7 +16,7 @@ use limits::Question;
 pub use network::Reachable;
 pub use workers::Workers;
 
-const UNPUBLISHABLE: &str = "answered with an unspecified, loopback, link-local, multicast or broadcast address, which nobody could reach";
+const UNPUBLISHABLE: &str = "answered with an unspecified, loopback, link-local, multicast or broadcast address, which no client could reach";
 
 /// Headers of one request, by the position of its source.
 pub type SecretHeaders = Vec<(String, String)>;
@@ -32,7 +32,7 @@ pub async fn addresses(
 ) -> Result<Vec<IpAddr>, String> {
     if !spec.static_addresses.is_empty() {
         let written = |text: &String| match text.parse::<IpAddr>() {
-            Ok(address) if address.is_unspecified() => Err(format!("{text} is nobody's address")),
+            Ok(address) if address.is_unspecified() => Err(format!("{text} is not the address of a host")),
             Ok(address) => Ok(address),
             Err(_) => Err(format!("{text:?} is not an IP address")),
         };

@@ -1,4 +1,4 @@
-//! What somebody changed from outside, in words.
+//! What was changed from outside, in words.
 
 use zonekeeper_kernel::{
     name::Name,

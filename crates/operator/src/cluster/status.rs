@@ -98,7 +98,7 @@ pub fn record_status(
     let (is_drifted, drift_reason, drift_message) = match drift {
         Some(Drifted::Reported(message)) => (true, Reason::DriftDetected, message.as_str()),
         Some(Drifted::Reverted(message)) => (false, Reason::DriftReverted, message.as_str()),
-        None => (false, verdict.reason, "nobody changed it from outside"),
+        None => (false, verdict.reason, "not changed from outside"),
     };
     let drift = Shown {
         kind: ConditionType::DriftDetected,
@@ -192,7 +192,7 @@ pub fn zone_status(entry: &ZoneEntry, verdict: &Verdict, now: Now) -> DNSZoneSta
             kind: ConditionType::DriftDetected,
             is_true: drift.is_some(),
             reason: if drift.is_some() { Reason::DriftDetected } else { verdict.reason },
-            message: drift.unwrap_or("nobody changed anything from outside"),
+            message: drift.unwrap_or("nothing was changed from outside"),
         },
     ]);
     let access = match &entry.worker {

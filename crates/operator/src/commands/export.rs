@@ -102,7 +102,7 @@ impl Session {
                 let worker = zone.worker.as_mut().map_err(|error| error.clone())?;
                 if !worker.access().lists_everything() {
                     bail!(
-                        "{domain} is read name by name (rfc2136.reading: Names), so that nobody knows all of it"
+                        "{domain} is read name by name (rfc2136.reading: Names), so not all of its records are known"
                     );
                 }
                 worker.observe().await?;

@@ -48,7 +48,7 @@ impl Plan {
                         self.folder.as_deref().unwrap_or(std::path::Path::new("DIR")).display().to_string();
                     let hash = report.hash();
                     if report.has_held() {
-                        say::line("with the hash, what is HELD above goes, too:");
+                        say::line("Passing this hash also applies the changes marked HELD:");
                     }
                     say::line(format_args!("plan {hash}: zonekeeper apply -f {folder} --plan-hash {hash}"));
                 }

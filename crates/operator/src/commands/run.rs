@@ -40,7 +40,7 @@ pub struct Run {
     /// Let one of several replicas lead.
     #[arg(long)]
     leader_elect: bool,
-    /// How long a leader that was lost keeps the others waiting.
+    /// Lease duration: how long standby replicas wait before they take over.
     #[arg(long, default_value = "15s", value_name = "DURATION", value_parser = duration)]
     lease_duration: Duration,
     /// Take care of DNSProviders and AddressSources whose spec.controllerName is this.

@@ -159,8 +159,7 @@ impl<'a> Writer<'a> {
         let claims = change.claims.iter().map(|(name, _)| name);
         let mut names = change.edits.iter().map(Edit::name).chain([&change.name]).chain(claims);
         if names.any(|name| seen.unlisted.contains(name)) {
-            let message =
-                format!("{}: somebody changed it in between; the zone is read again", describe(change));
+            let message = format!("{}: it was changed in between; the zone is read again", describe(change));
             return Err(ProviderError::Stale { message });
         }
         Draft::new(change, &self.zone.domain, View { mirror: &seen.mirror, written: &self.written })

@@ -117,7 +117,7 @@ pub(super) fn explain_change(act: &str, failure: &Failure, hint: Option<String>)
     let said = format!("{act}: server {} says {rcode}", failure.server);
     match (concern(&failure.cause), rcode, hint) {
         (Concern::State, _, _) => ProviderError::Stale {
-            message: format!("{said}: somebody changed it in between; the zone is read again"),
+            message: format!("{said}: it was changed in between; the zone is read again"),
         },
         (_, _, Some(hint)) => ProviderError::Rejected { message: format!("{said}: {hint}") },
         (_, Rcode::REFUSED, None) => ProviderError::Rejected {
