@@ -235,10 +235,9 @@ impl Hub {
             reading.keep() == Keep::Whole && Sources::kinds_of(reading).any(|other| other == kind)
         });
         let keep = if needs_whole { Keep::Whole } else { Keep::Narrow };
-        if let Some(watch) = self.sources.watches.get(&kind) {
-            if watch.keep == keep || watch.keep == Keep::Whole {
-                return;
-            }
+        let known = self.sources.watches.get(&kind);
+        if known.is_some_and(|watch| watch.keep == keep || watch.keep == Keep::Whole) {
+            return;
         }
         self.effects.push(Effect::WatchKind(kind, keep));
         self.sources.watches.insert(kind, Watch { standing: Standing::Starting, keep });
