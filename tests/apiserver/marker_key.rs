@@ -93,6 +93,7 @@ async fn a_secret_without_a_key_is_said_and_never_used() {
     lab.run();
     lab.put_secret(SECRET, &[("current", "a key that is long enough")]).await;
     lab.wait_ready("RecordSet", "www").await;
+    lab.wait_ready("DNSProvider", lab.home.name()).await;
     // A key that worked is not given up for one that is empty.
     let signed = lab.record("www", "A")["comment"].clone();
     lab.put_secret(SECRET, &[("current", "")]).await;
