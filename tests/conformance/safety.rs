@@ -1,6 +1,6 @@
 //! What is held, what is reverted, and what is left alone.
 
-use zonekeeper::zone::{NoLedger, Order, Pass, Waiting};
+use zonekeeper::zone::{GuardMemory, Order, Pass, Waiting};
 use zonekeeper_kernel::{
     guard::{Approval, HeldFor, Limits},
     plan::{Evidence, Operation, Scope},
@@ -147,7 +147,7 @@ pub async fn without_evidence_nothing_is_deleted(ground: &mut Ground) {
             waiting: Waiting::Never,
             progress: &|_| {},
             deletes: zonekeeper::zone::Deletes::Complete,
-            ledger: &NoLedger,
+            memory: GuardMemory::Run,
         })
         .await
         .expect("a pass");

@@ -6,7 +6,7 @@ use cloudflare_sim::{Config, Plan as SimPlan, Sim, TokenGrant};
 use dns_servers::{DnsServer, Setup, Software};
 use secrecy::SecretString;
 use serde_json::Value;
-use zonekeeper::zone::{Deletes, Ledger, NoLedger, Order, Pass, Settings, Waiting, ZoneWorker};
+use zonekeeper::zone::{Deletes, GuardMemory, GuardRecord, Order, Pass, Settings, Waiting, ZoneWorker};
 use zonekeeper_kernel::{
     capability::Capabilities,
     guard::{Approval, Limits},
@@ -41,6 +41,9 @@ pub enum Marks {
     None,
 }
 
+/// Is given what the guard must not forget.
+pub type GuardStore = Arc<dyn Fn(&GuardRecord) + Send + Sync>;
+
 /// A zone, its provider and its worker.
 pub struct Stage {
     pub access: Arc<dyn ZoneAccess>,
@@ -49,8 +52,8 @@ pub struct Stage {
     pub rules: Rules,
     pub limits: Option<Limits>,
     pub registry: Registry,
-    /// Keeps what the guard must not forget.
-    pub ledger: Arc<dyn Ledger>,
+    /// Told what the guard must not forget, where that outlives the run.
+    pub store: Option<GuardStore>,
 }
 
 /// The simulator with one zone in it.
@@ -173,7 +176,7 @@ impl Stage {
         let (rules, limits) = (Rules::default(), None);
         let registry = registry(marks, access.comment_limit());
         let worker = ZoneWorker::new(access.clone(), settings(&registry, marks, &rules, limits));
-        Self { access, marks, worker, rules, limits, registry, ledger: Arc::new(NoLedger) }
+        Self { access, marks, worker, rules, limits, registry, store: None }
     }
 
     pub async fn memory(marks: Marks, capabilities: Capabilities) -> Self {
@@ -235,8 +238,13 @@ impl Stage {
         let evidence = &Evidence::complete();
         let sets = desired.iter().flat_map(|(name, sets)| sets.iter().map(move |set| (name, set.rtype)));
         self.worker.expect(sets, std::iter::empty());
-        self.worker
-            .pass(&Order {
+        let (mut saved, mut applied) = (None, Vec::new());
+        loop {
+            let memory = match &self.store {
+                Some(_) => GuardMemory::Saved(saved.as_ref()),
+                None => GuardMemory::Run,
+            };
+            let order = Order {
                 desired: &desired,
                 evidence,
                 scope: Scope::Zone,
@@ -244,9 +252,18 @@ impl Stage {
                 waiting,
                 deletes: Deletes::Complete,
                 progress: &|_| {},
-                ledger: &*self.ledger,
-            })
-            .await
+                memory,
+            };
+            let mut pass = self.worker.pass(&order).await?;
+            applied.append(&mut pass.applied);
+            match (pass.must_save.take(), &self.store) {
+                (Some(record), Some(store)) => {
+                    store(&record);
+                    saved = Some(record);
+                }
+                (_, _) => return Ok(Pass { applied, ..pass }),
+            }
+        }
     }
 
     /// All records, sorted, ids aside.

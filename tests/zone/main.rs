@@ -11,36 +11,31 @@ use std::{
     time::Duration,
 };
 
-use async_trait::async_trait;
 use server::Server;
-use tokio::time::Instant;
-use zonekeeper::zone::Ledger;
+use zonekeeper::zone::GuardRecord;
 use zonekeeper_kernel::{
     desired::Adoption,
-    guard::{Approval, Limits, Window},
+    guard::{Approval, Limits},
     mutant::{self, MUTANTS, Part},
     rdata::{Rdata, RecordType},
 };
-use zonekeeper_providers::ProviderError;
 use zonekeeper_tests::{
     stage::{Marks, Stage},
     wish::{Wish, want},
 };
 
-/// What was written down, and how many writes the server had seen then.
-#[derive(Default)]
-struct Book {
-    entries: Mutex<Vec<(Window, Option<String>, usize)>>,
-    server: Arc<Server>,
-}
+/// What was saved, and how many writes the server had seen then.
+type Saved = Arc<Mutex<Vec<(GuardRecord, usize)>>>;
 
-#[async_trait]
-impl Ledger for Book {
-    async fn enter(&self, _: Instant, window: Window, used: Option<&str>) -> Result<(), ProviderError> {
-        let writes = self.server.state().writes;
-        self.entries.lock().unwrap().push((window, used.map(str::to_owned), writes));
-        Ok(())
-    }
+/// Saves what the guard must not forget.
+fn save_into(stage: &mut Stage, server: &Arc<Server>) -> Saved {
+    let (saved, server) = (Saved::default(), server.clone());
+    let entries = saved.clone();
+    stage.store = Some(Arc::new(move |record: &GuardRecord| {
+        let writes = server.state().writes;
+        entries.lock().unwrap().push((record.clone(), writes));
+    }));
+    saved
 }
 
 fn sets(range: std::ops::Range<usize>) -> Vec<Wish> {
@@ -124,26 +119,33 @@ async fn a_lost_delete_counts() {
 
 async fn an_approval_is_written_down_first() {
     let (server, mut stage) = zone_with(&sets(0..6), Some(Limits::default())).await;
-    let book = Arc::new(Book { server: server.clone(), ..Book::default() });
-    stage.ledger = book.clone();
+    let saved = save_into(&mut stage, &server);
     let held = stage.sync(&sets(0..1)).await.unwrap().verdict;
     assert_eq!((server.contents().len(), held.held.len()), (6, 5));
     stage.sync_approved(&sets(0..1), &Approval::Held(held.hash.clone())).await.unwrap();
     assert_eq!(server.contents().len(), 1);
-    let entries = book.entries.lock().unwrap();
+    let saved = saved.lock().unwrap();
     let used: Vec<_> =
-        entries.iter().filter_map(|(_, used, writes)| Some((used.clone()?, *writes))).collect();
+        saved.iter().filter_map(|(record, writes)| Some((record.used.clone()?, *writes))).collect();
     assert_eq!(used, [(held.hash, 0)], "once, before anything was sent");
 }
 
 async fn the_window_is_written_down_first() {
     let (server, mut stage) = zone_with(&sets(0..6), Some(Limits::default())).await;
-    let book = Arc::new(Book { server: server.clone(), ..Book::default() });
-    stage.ledger = book.clone();
+    let saved = save_into(&mut stage, &server);
     stage.sync(&sets(0..4)).await.unwrap();
-    let entries = book.entries.lock().unwrap();
-    let first = entries.first().map(|(window, _, writes)| (window.deletes, *writes));
+    let saved = saved.lock().unwrap();
+    let first = saved.first().map(|(record, writes)| (record.window.deletes, *writes));
     assert_eq!(first, Some((2, 0)), "with what is about to go, before it goes");
+}
+
+async fn what_was_read_before_saving_is_not_read_again() {
+    let (server, mut stage) = zone_with(&sets(0..6), Some(Limits::default())).await;
+    stage.sync(&sets(0..6)).await.unwrap();
+    let reads = || server.state().reads;
+    let (before, _saved) = (reads(), save_into(&mut stage, &server));
+    stage.sync(&sets(0..5)).await.unwrap();
+    assert_eq!((server.contents().len(), reads() - before), (5, 1), "one read before the delete");
 }
 
 async fn a_wiped_marker_is_put_back() {
@@ -197,6 +199,9 @@ fn run(name: &str) {
             "a_lost_delete_counts" => a_lost_delete_counts().await,
             "an_approval_is_written_down_first" => an_approval_is_written_down_first().await,
             "the_window_is_written_down_first" => the_window_is_written_down_first().await,
+            "what_was_read_before_saving_is_not_read_again" => {
+                what_was_read_before_saving_is_not_read_again().await
+            }
             "a_wiped_marker_is_put_back" => a_wiped_marker_is_put_back().await,
             "a_crash_at_every_write_ends_the_same" => a_crash_at_every_write_ends_the_same().await,
             other => panic!("no scenario is called {other}"),
@@ -216,6 +221,7 @@ scenarios! {
     a_lost_delete_counts
     an_approval_is_written_down_first
     the_window_is_written_down_first
+    what_was_read_before_saving_is_not_read_again
     a_wiped_marker_is_put_back
     a_crash_at_every_write_ends_the_same
 }

@@ -29,6 +29,8 @@ pub struct State {
     pub edits_left: Option<usize>,
     /// How many calls to write came.
     pub writes: usize,
+    /// How often names were read afresh.
+    pub reads: usize,
     last_id: usize,
 }
 
@@ -84,7 +86,9 @@ impl ZoneAccess for Server {
     }
 
     async fn read(&self, names: &BTreeSet<Name>) -> Result<Vec<(Name, LiveRecord)>, ProviderError> {
-        Ok(self.state().records.iter().filter(|(name, _)| names.contains(name)).cloned().collect())
+        let mut state = self.state();
+        state.reads += 1;
+        Ok(state.records.iter().filter(|(name, _)| names.contains(name)).cloned().collect())
     }
 
     async fn apply(&self, cleared: &Cleared, _: &Progress<'_>) -> Vec<Outcome> {

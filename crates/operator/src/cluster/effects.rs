@@ -10,7 +10,7 @@ use zonekeeper_sources::object::{Keep, Kind, ObjectRef};
 
 use crate::cluster::{
     Key, addresses::AddressRequest, conditions::Verdict, credentials::CheckRequest, events::Saying,
-    opening::OpenRequest, passes::PassRequest, write::Write,
+    opening::OpenRequest, passes::PassRequest, witness::ConfirmRequest, write::Write,
 };
 
 /// One thing to be done.
@@ -31,6 +31,8 @@ pub enum Effect {
     CheckProvider(Box<CheckRequest>),
     /// Look for a zone at its provider.
     OpenZone(OpenRequest),
+    /// Confirm by fresh reads what is known of the holders of some records.
+    Confirm(Box<ConfirmRequest>),
     /// Start a pass over a zone.
     StartPass(Box<PassRequest>),
     /// Ask the services of an AddressSource.

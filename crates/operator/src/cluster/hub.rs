@@ -190,14 +190,12 @@ impl Hub {
                 self.pass_done(&zone, number, worker, *result, took)
             }
             Message::Lost { zone, number } => self.pass_lost(&zone, number),
-            Message::Asked(question) => self.answer(question),
+            Message::Confirmed(confirmation) => self.holders_confirmed(confirmation),
             Message::Overview(answer) => {
                 // Whoever asked may be gone.
                 let _ = answer.send(self.overview());
             }
             Message::Source(news) => self.hear(news),
-            Message::Enter(entry) => self.enter(entry),
-            Message::Definition { is_staying } => self.note_definition(is_staying),
             Message::Addresses { source, attempt, found } => self.addresses_found(&source, attempt, found),
             Message::Written(written) => self.see_written(written),
             Message::NotWritten { kind, key, error, is_refused } => {

@@ -27,13 +27,12 @@ use crate::{
         conditions::Verdict,
         drift,
         fates::Fates,
-        ledger::StatusLedger,
         plan_status::{self, Outstanding},
         reasons,
         testimony::About,
-        witness::Witness,
+        witness::Confirmed,
     },
-    zone::{Deletes, Order, Pass, Waiting, ZoneWorker, resolve_wishes},
+    zone::{Deletes, GuardMemory, GuardRecord, Order, Pass, Waiting, ZoneWorker, resolve_wishes},
 };
 
 /// What to do with a zone.
@@ -51,6 +50,25 @@ pub struct Job {
     pub approval: Approval,
     /// Why nothing may be written, where that is so.
     pub read_only: Option<Verdict>,
+    /// What is known of holders that ask for their records no more.
+    pub confirmed: Arc<Confirmed>,
+    /// What the guard must not forget, as far as the zone's status has it.
+    pub saved: Option<GuardRecord>,
+}
+
+/// How a pass ended.
+pub enum PassResult {
+    Done(ZonePass),
+    /// It is to be repeated with what it needs; until then it has made these changes.
+    Interrupted { applied: Vec<Change>, needs: Needs },
+}
+
+/// What a pass needs to go on.
+pub enum Needs {
+    /// What is known of the holders of these records.
+    Holders(Vec<About>),
+    /// The guard's memory in the status of the zone.
+    Saved(GuardRecord),
 }
 
 /// A set that an object of this namespace asks for and can't have now.
@@ -127,12 +145,7 @@ pub struct Left {
 impl Job {
     /// Does it. The worker comes back whatever happens.
     #[tracing::instrument(level = "debug", name = "pass", skip_all, fields(zone = %self.zone.key, names = self.names.as_ref().map(BTreeSet::len)))]
-    pub async fn run(
-        self,
-        worker: &mut ZoneWorker,
-        witness: &Witness,
-        ledger: &StatusLedger,
-    ) -> Result<ZonePass, ProviderError> {
+    pub async fn run(self, worker: &mut ZoneWorker) -> Result<PassResult, ProviderError> {
         worker.expect(
             self.wishes.iter().map(|(name, intent)| (name, intent.rtype)),
             self.departing.iter().map(|(name, _)| name),
@@ -155,7 +168,7 @@ impl Job {
         let scope = names.as_ref().map_or(Scope::Zone, Scope::Names);
         let unproven = worker.plan(&desired, &Evidence::seen([]), scope);
         if let Some(why) = self.read_only.clone() {
-            return Ok(self.refused(worker, unproven, why));
+            return Ok(PassResult::Done(self.refused(worker, unproven, why)));
         }
         let orphans = orphans(worker, unproven, &rejections);
         let is_ours = |orphan: &Orphan| worker.is_published_by_us(&orphan.name, &orphan.rdata);
@@ -168,7 +181,10 @@ impl Job {
                 is_ours: is_ours(orphan),
             })
             .collect();
-        let evidence = witness.evidence(&self.zone.key, &abouts, keeping(&rejections)).await;
+        if !self.confirmed.covers(&abouts) {
+            return Ok(PassResult::Interrupted { applied: Vec::new(), needs: Needs::Holders(abouts) });
+        }
+        let evidence = self.confirmed.evidence(&abouts).awaiting(keeping(&rejections));
         let order = Order {
             desired: &desired,
             evidence: &evidence,
@@ -177,9 +193,13 @@ impl Job {
             waiting: Waiting::Never,
             deletes: Deletes::SeenAt(Instant::now()),
             progress: &|_| {},
-            ledger,
+            memory: GuardMemory::Saved(self.saved.as_ref()),
         };
-        let pass = worker.pass(&order).await?;
+        let mut pass = worker.pass(&order).await?;
+        if let Some(record) = pass.must_save.take() {
+            let needs = Needs::Saved(record);
+            return Ok(PassResult::Interrupted { applied: pass.applied, needs });
+        }
         let is_left =
             |orphan: &&Orphan| evidence.retains((&orphan.name, orphan.rdata.rtype()), &orphan.holder);
         orphans.iter().filter(is_left).for_each(|orphan| worker.disclaim(&orphan.name, &orphan.rdata));
@@ -193,7 +213,7 @@ impl Job {
         if let Some(survey) = &mut account.survey {
             survey.has_unread_names = has_unread_names;
         }
-        Ok(account)
+        Ok(PassResult::Done(account))
     }
 
     /// What refused objects ask for: where a claim is on a whole set, these values may be theirs.

@@ -17,9 +17,9 @@ mod events;
 mod fates;
 mod fresh;
 mod hub;
+mod interrupted;
 mod job;
 mod lease;
-mod ledger;
 mod marker_key;
 mod opening;
 pub mod overview;
@@ -100,21 +100,17 @@ pub enum Message {
         zone: ZoneKey,
         number: u64,
         worker: Box<ZoneWorker>,
-        result: Box<Result<job::ZonePass, ProviderError>>,
+        result: Box<Result<job::PassResult, ProviderError>>,
         took: Duration,
     },
     /// A pass ended without an answer, and the worker with it.
     Lost { zone: ZoneKey, number: u64 },
-    /// A pass asks who still wants a record.
-    Asked(testimony::Question),
+    /// What is known of some holders was confirmed, or not.
+    Confirmed(witness::Confirmation),
     /// Somebody asks who wants what.
     Overview(oneshot::Sender<overview::Overview>),
     /// A watch of source objects saw something.
     Source(sources::follow::News),
-    /// RecordSets are being deleted; whether their definition stays.
-    Definition { is_staying: bool },
-    /// A pass is about to send what the guard must not forget.
-    Enter(ledger::Entry),
     /// An AddressSource was asked.
     Addresses { source: Key, attempt: u64, found: Result<Vec<IpAddr>, conditions::Verdict> },
     /// Our own write of an object came back.

@@ -6,8 +6,8 @@ use std::{
     time::Duration,
 };
 
-use kube::{Client, ResourceExt};
-use tokio::{sync::mpsc::UnboundedSender, time::Instant};
+use kube::ResourceExt;
+use tokio::time::Instant;
 use zonekeeper_api::{DNSZone, GoDuration, Reason, wellknown::RECONCILE_REQUESTED_AT};
 use zonekeeper_kernel::{holder::Holder, name::Name, resolve::Intent, zone::ZoneKey};
 use zonekeeper_providers::ProviderError;
@@ -17,15 +17,12 @@ use crate::{
         Key, Message,
         conditions::Verdict,
         effects::Effect,
-        fresh::Memory,
         hub::{Alarm, Hub},
-        job::{Job, ZonePass},
-        ledger::StatusLedger,
+        job::{Job, PassResult, ZonePass},
         records::{PlaceState, RecordEntry},
         status,
         tasks::{self, Task},
         testimony::record_set_of,
-        witness::Witness,
         zone_entry::{Dirty, Lent, Wisher},
         zones::{retry_after, suspended, verdict},
     },
@@ -49,13 +46,11 @@ pub struct PassRequest {
 
 impl PassRequest {
     /// Does it, and answers the hub.
-    pub async fn run(self, client: Client, hub: UnboundedSender<Message>, memory: Arc<Memory>) -> Message {
+    pub async fn run(self) -> Message {
         let Self { zone, number, mut worker, job } = self;
-        let ledger = StatusLedger { zone: zone.clone(), pass: number, hub: hub.clone() };
-        let witness = Witness { client, hub, memory };
         let begun = Instant::now();
         let pass = async move {
-            let result = Box::new(job.run(&mut worker, &witness, &ledger).await);
+            let result = Box::new(job.run(&mut worker).await);
             (worker, result)
         };
         let done = tasks::caught(Task::Pass, pass).await;
@@ -172,11 +167,13 @@ impl Hub {
         }
     }
 
-    fn start_pass(&mut self, key: &ZoneKey) {
+    /// Starts a pass over a zone, unless there is nothing to do or it can't start now.
+    pub fn start_pass(&mut self, key: &ZoneKey) {
         let read_only = self.why_read_only(key);
         let Some(entry) = self.zones.get_mut(key) else { return };
         let Some(zone) = entry.zone.clone() else { return };
-        if entry.dirty.is_clean() || entry.trouble.is_some() || !entry.is_ours || entry.is_opening {
+        let is_blocked = entry.trouble.is_some() || entry.is_opening || entry.awaits.is_some();
+        if entry.dirty.is_clean() || is_blocked || !entry.is_ours {
             return;
         }
         if entry.object.spec.suspend && !entry.is_leaving() {
@@ -232,6 +229,8 @@ impl Hub {
             settled,
             approval: entry.approval(),
             read_only,
+            confirmed: entry.confirmed_at(self.now.at),
+            saved: entry.saved.clone(),
         };
         entry.serving.clone_from(&job.names);
         let request = PassRequest { zone: key.clone(), number, worker, job };
@@ -244,56 +243,31 @@ impl Hub {
         key: &ZoneKey,
         number: u64,
         worker: Box<ZoneWorker>,
-        result: Result<ZonePass, ProviderError>,
+        result: Result<PassResult, ProviderError>,
         took: Duration,
     ) {
-        self.metrics.observe_pass(result.is_ok(), took);
         // What became of a DNSZone before it came again, or before it changed hands, is not about this one.
         let Some(entry) = self.zones.get_mut(key).filter(|entry| entry.pass == number) else { return };
         entry.pass = 0;
         entry.worker = Lent::Here(worker);
         entry.lost = 0;
         let now = self.now.at;
+        let is_done = !matches!(result, Ok(PassResult::Interrupted { .. }));
+        if is_done {
+            self.metrics.observe_pass(result.is_ok(), took);
+            entry.forget_needs();
+        }
         match result {
-            Ok(pass) => {
+            Ok(PassResult::Interrupted { applied, needs }) => {
+                return self.pass_interrupted(key, number, applied, needs);
+            }
+            Ok(PassResult::Done(pass)) => {
                 if pass.failure.is_none() {
                     entry.failures = 0;
                 }
                 self.take_over(key, pass);
             }
-            Err(error) => {
-                entry.failures += 1;
-                // Who waits for the budget waits with what it asked for, and no more.
-                let is_waiting = matches!(error, ProviderError::RateLimited { .. }) && entry.is_surveyed();
-                let concerned = entry.serving.take().filter(|_| is_waiting);
-                entry.dirty.join(concerned.clone());
-                let wait = retry_after(&error, entry.failures);
-                entry.pacing.wait_until(now + wait);
-                self.agenda.by(now + wait, Alarm::Zone(key.clone()));
-                if matches!(error, ProviderError::ZoneNotFound { .. }) {
-                    // It may be there as another one: it is looked for.
-                    entry.attempt = 0;
-                }
-                let is_told = entry.failures > 1 || !matches!(error, ProviderError::Unavailable { .. });
-                if matches!(error, ProviderError::Credentials { .. })
-                    && let Some(provider) = entry.provider.clone()
-                {
-                    self.doubt_provider(&provider);
-                }
-                if is_told {
-                    let verdict = verdict(&error);
-                    match is_waiting && concerned.is_none() {
-                        true => self.tell_unserved(key, &verdict),
-                        false => self.tell_wishers(key, &verdict, concerned.as_ref()),
-                    }
-                    if let Some(entry) = self.zones.get_mut(key) {
-                        entry.hiccup = Some(verdict);
-                    }
-                    self.report_zone(key);
-                }
-                self.reopen_if_stale(key);
-                return;
-            }
+            Err(error) => return self.pass_failed(key, error),
         }
         let Some(entry) = self.zones.get_mut(key) else { return };
         match entry.settles_at() {
@@ -307,6 +281,42 @@ impl Hub {
         }
         if !entry.dirty.is_clean() {
             self.wake.insert(key.clone());
+        }
+        self.reopen_if_stale(key);
+    }
+
+    /// A pass did not get through.
+    pub fn pass_failed(&mut self, key: &ZoneKey, error: ProviderError) {
+        let Some(entry) = self.zones.get_mut(key) else { return };
+        let now = self.now.at;
+        entry.failures += 1;
+        // Who waits for the budget waits with what it asked for, and no more.
+        let is_waiting = matches!(error, ProviderError::RateLimited { .. }) && entry.is_surveyed();
+        let concerned = entry.serving.take().filter(|_| is_waiting);
+        entry.dirty.join(concerned.clone());
+        let wait = retry_after(&error, entry.failures);
+        entry.pacing.wait_until(now + wait);
+        self.agenda.by(now + wait, Alarm::Zone(key.clone()));
+        if matches!(error, ProviderError::ZoneNotFound { .. }) {
+            // It may be there as another one: it is looked for.
+            entry.attempt = 0;
+        }
+        let is_told = entry.failures > 1 || !matches!(error, ProviderError::Unavailable { .. });
+        if matches!(error, ProviderError::Credentials { .. })
+            && let Some(provider) = entry.provider.clone()
+        {
+            self.doubt_provider(&provider);
+        }
+        if is_told {
+            let verdict = verdict(&error);
+            match is_waiting && concerned.is_none() {
+                true => self.tell_unserved(key, &verdict),
+                false => self.tell_wishers(key, &verdict, concerned.as_ref()),
+            }
+            if let Some(entry) = self.zones.get_mut(key) {
+                entry.hiccup = Some(verdict);
+            }
+            self.report_zone(key);
         }
         self.reopen_if_stale(key);
     }

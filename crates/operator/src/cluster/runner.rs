@@ -158,9 +158,10 @@ impl Runner {
                 self.answer(request.run(context));
             }
             Effect::OpenZone(request) => self.answer(request.run()),
-            Effect::StartPass(request) => {
-                self.answer(request.run(self.client.clone(), self.hub.clone(), self.memory.clone()));
+            Effect::Confirm(request) => {
+                self.answer(request.run(self.client.clone(), self.memory.clone()));
             }
+            Effect::StartPass(request) => self.answer(request.run()),
             Effect::AskAddresses(request) => self.answer(request.run(self.reachable.clone())),
             Effect::CreateMarkerKey(key) => self.answer(marker_key::create(self.client.clone(), key)),
             Effect::Declare(builtin, domain, authority) => builtin.declare(domain, authority),

@@ -33,6 +33,8 @@ pub enum Task {
     Opening,
     /// Credentials are tried.
     Check,
+    /// Holders of records are confirmed by fresh reads.
+    Confirmation,
     /// An AddressSource is asked.
     Addresses,
     /// Objects of a kind, or a Secret, are watched.
@@ -59,6 +61,7 @@ impl Task {
             Self::Pass => "pass",
             Self::Opening => "opening",
             Self::Check => "check",
+            Self::Confirmation => "confirmation",
             Self::Addresses => "addresses",
             Self::Watch => "watch",
             Self::Write => "write",
@@ -73,6 +76,7 @@ impl Task {
             Self::Pass => "the pass over the zone",
             Self::Opening => "the search for the zone",
             Self::Check => "the check of the credentials",
+            Self::Confirmation => "the confirmation of a deletion",
             Self::Addresses => "the question for addresses",
             Self::Watch => "a watch",
             Self::Write => "the write",

@@ -6,7 +6,6 @@ use std::{
 };
 
 use kube::{ResourceExt, api::ApiResource};
-use tokio::sync::oneshot;
 use zonekeeper_api::{DeletionPolicy, Reason, SourceKind};
 use zonekeeper_kernel::{
     holder::{Holder, HolderRef},
@@ -22,20 +21,15 @@ use zonekeeper_sources::{
 
 use crate::cluster::{
     Key,
+    effects::Effect,
     hub::Hub,
     records::{RecordEntry, wished_name},
     sources::{follow::Standing, kinds::source_of},
+    witness::ConfirmRequest,
 };
 
-/// A question to the hub: what do these holders want, that hold something nobody wishes?
-pub struct Question {
-    pub zone: ZoneKey,
-    pub about: Vec<About>,
-    pub answer: oneshot::Sender<Answer>,
-}
-
 /// A record that nobody wishes, and whom its marker names.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct About {
     pub name: Name,
     pub rtype: RecordType,
@@ -133,26 +127,25 @@ impl Testimony {
 // === impl Hub ===
 
 impl Hub {
-    /// Answers a pass.
-    pub fn answer(&mut self, question: Question) {
-        let testimonies = question.about.iter().map(|about| self.testify(&question.zone, about)).collect();
-        let possible = self.possible_kinds(&question);
+    /// Has what is known of the holders of some records confirmed by fresh reads.
+    pub fn confirm(&mut self, zone: &ZoneKey, pass: u64, about: Vec<About>) {
+        let testimonies = about.iter().map(|about| self.testify(zone, about)).collect();
+        let possible = self.possible_kinds(zone, &about);
         let answer = Answer {
             testimonies,
             followed: self.sources.followed().map(|(kind, resource)| (kind, resource.clone())).collect(),
             is_complete: self.sources.were_always_there(&possible),
             possible,
         };
-        // Whoever asked may be gone.
-        let _ = question.answer.send(answer);
+        self.effects.push(Effect::Confirm(Box::new(ConfirmRequest { zone: zone.clone(), pass, about, answer })));
     }
 
     /// The kinds that a hash may stand for: those that the zone reads, and all there are where others may have
     /// been read before.
-    fn possible_kinds(&self, question: &Question) -> BTreeSet<Kind> {
+    fn possible_kinds(&self, zone: &ZoneKey, about: &[About]) -> BTreeSet<Kind> {
         let is_hash = |about: &&About| matches!(about.holder, HolderRef::Hash(_));
-        let is_ours = question.about.iter().filter(is_hash).all(|about| about.is_ours);
-        let entry = self.zones.get(&question.zone);
+        let is_ours = about.iter().filter(is_hash).all(|about| about.is_ours);
+        let entry = self.zones.get(zone);
         let settled = entry.filter(|entry| is_ours && !entry.has_names_of_another_reading());
         match settled.and_then(|entry| entry.reading.as_ref()) {
             Some(reading) => reading.kinds().iter().map(|kind| Kind::Source(*kind)).collect(),

@@ -61,6 +61,7 @@ fn texts(effects: Vec<Effect>) -> Vec<String> {
         Effect::WatchKind(kind, _) => format!("watch {}", kind.as_str()),
         Effect::CheckProvider(_) => "check the provider".into(),
         Effect::OpenZone(_) => "open the zone".into(),
+        Effect::Confirm(_) => "confirm holders".into(),
         Effect::StartPass(_) => "start a pass".into(),
         Effect::AskAddresses(_) => "ask for addresses".into(),
         Effect::CreateMarkerKey(key) => format!("create {}", key.1),

@@ -6,10 +6,9 @@ use std::{
 };
 
 use kube::{Client, CustomResourceExt, Resource, ResourceExt, api::DynamicObject};
-use tokio::sync::{mpsc::UnboundedSender, oneshot};
 use zonekeeper_api::RecordSet;
 use zonekeeper_kernel::{
-    holder::{Holder, HolderHashes, HolderRef},
+    holder::{Holder, HolderHashes},
     plan::{Evidence, Fate},
     zone::ZoneKey,
 };
@@ -19,15 +18,40 @@ use crate::cluster::{
     Message,
     fresh::{Found, Memory, Much, Reads, resource_of},
     sources::kinds::{is_defined, is_staying},
-    testimony::{About, Answer, Question, Subject, Testimony},
+    tasks::{self, Task},
+    testimony::{About, Answer, Subject, Testimony},
 };
 
-/// Confirms what the hub knows of holders.
-#[derive(Clone)]
-pub struct Witness {
-    pub client: Client,
-    pub hub: UnboundedSender<Message>,
-    pub memory: Arc<Memory>,
+/// What is known of the holders of some records, to be confirmed by fresh reads.
+pub struct ConfirmRequest {
+    pub zone: ZoneKey,
+    /// The pass that needs it.
+    pub pass: u64,
+    pub about: Vec<About>,
+    pub answer: Answer,
+}
+
+/// What became of it.
+pub struct Confirmation {
+    pub zone: ZoneKey,
+    pub pass: u64,
+    pub confirmed: Confirmed,
+    /// Whether the definition of RecordSets stays, where that was asked.
+    pub is_staying: Option<bool>,
+}
+
+/// Records whose holders were asked about, and what becomes of each; none where that is for a person to say.
+#[derive(Debug, Clone, Default)]
+pub struct Confirmed {
+    fates: BTreeMap<About, Option<Fate>>,
+}
+
+/// Confirms what is known of holders.
+struct Witness {
+    client: Client,
+    memory: Arc<Memory>,
+    /// Whether the definition of RecordSets stays, where that was asked.
+    is_staying: Option<bool>,
 }
 
 /// What fresh reads showed.
@@ -39,37 +63,51 @@ struct Fresh {
     hashes: Option<HolderHashes>,
 }
 
+// === impl ConfirmRequest ===
+
+impl ConfirmRequest {
+    /// Reads, and answers; what can't be confirmed is no evidence.
+    pub async fn run(self, client: Client, memory: Arc<Memory>) -> Message {
+        let Self { zone, pass, about, answer } = self;
+        let unconfirmed = Confirmed { fates: about.iter().map(|about| (about.clone(), None)).collect() };
+        let confirm = async {
+            let mut witness = Witness { client, memory, is_staying: None };
+            let fresh = witness.read(&answer).await;
+            let fates = about.into_iter().zip(&answer.testimonies);
+            let fates = fates.map(|(about, testimony)| (about, fate(testimony, &fresh))).collect();
+            (Confirmed { fates }, witness.is_staying)
+        };
+        let done = tasks::caught(Task::Confirmation, confirm).await;
+        let (confirmed, is_staying) = done.unwrap_or((unconfirmed, None));
+        Message::Confirmed(Confirmation { zone, pass, confirmed, is_staying })
+    }
+}
+
+// === impl Confirmed ===
+
+impl Confirmed {
+    /// Whether the holders of all these records were asked about.
+    pub fn covers(&self, about: &[About]) -> bool {
+        about.iter().all(|about| self.fates.contains_key(about))
+    }
+
+    /// What is known of the holders of these records.
+    pub fn evidence(&self, about: &[About]) -> Evidence {
+        let fates = about.iter().filter_map(|about| {
+            let fate = (*self.fates.get(about)?)?;
+            Some((about.name.clone(), about.rtype, about.holder.clone(), fate))
+        });
+        Evidence::seen(fates)
+    }
+}
+
 // === impl Witness ===
 
 impl Witness {
-    /// The evidence about holders of orphans; whatever can't be confirmed is no evidence.
-    pub async fn evidence(
-        &self,
-        zone: &ZoneKey,
-        orphans: &[About],
-        keeping: impl Iterator<Item = HolderRef>,
-    ) -> Evidence {
-        let keeping: Vec<HolderRef> = keeping.collect();
-        let answer = if orphans.is_empty() { None } else { self.ask(zone, orphans).await };
-        let Some(answer) = answer else { return Evidence::seen([]).awaiting(keeping) };
-        let fresh = self.read(&answer).await;
-        let fates = orphans.iter().zip(&answer.testimonies).filter_map(|(orphan, testimony)| {
-            let fate = fate(testimony, &fresh)?;
-            Some((orphan.name.clone(), orphan.rtype, orphan.holder.clone(), fate))
-        });
-        Evidence::seen(fates).awaiting(keeping)
-    }
-
-    async fn ask(&self, zone: &ZoneKey, orphans: &[About]) -> Option<Answer> {
-        let about = orphans.to_vec();
-        let (answer, answered) = oneshot::channel();
-        self.hub.send(Message::Asked(Question { zone: zone.clone(), about, answer })).ok()?;
-        answered.await.ok()
-    }
-
     /// Reads afresh what the testimonies are about, as far as that was not done a moment ago.
-    async fn read(&self, answer: &Answer) -> Fresh {
-        let reads = Reads { client: &self.client, memory: &self.memory };
+    async fn read(&mut self, answer: &Answer) -> Fresh {
+        let (client, memory) = (self.client.clone(), self.memory.clone());
+        let reads = Reads { client: &client, memory: &memory };
         let mut fresh = Fresh::default();
         let mut by_kind: BTreeMap<Option<Kind>, BTreeMap<Subject, Much>> = BTreeMap::new();
         for testimony in &answer.testimonies {
@@ -109,14 +147,13 @@ impl Witness {
     }
 
     /// Whether what is not there, or going, was deleted, and does not go with its kind.
-    async fn is_staying(&self, kind: Option<Kind>) -> bool {
+    async fn is_staying(&mut self, kind: Option<Kind>) -> bool {
         let found = match kind {
             Some(kind) => is_staying(&self.client, kind).await,
             None => is_defined(&self.client, RecordSet::crd_name()).await,
         };
         if let (None, Ok(is_staying)) = (kind, &found) {
-            // The hub ends with the program.
-            let _ = self.hub.send(Message::Definition { is_staying: *is_staying });
+            self.is_staying = Some(*is_staying);
         }
         found.unwrap_or_else(|error| {
             let kind = kind.map_or("RecordSet", |kind| kind.as_str());

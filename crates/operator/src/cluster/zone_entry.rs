@@ -10,7 +10,7 @@ use data_encoding::HEXLOWER;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::ResourceExt;
 use sha2::{Digest, Sha256};
-use tokio::{sync::oneshot, time::Instant};
+use tokio::time::Instant;
 use zonekeeper_api::{
     DNSZone, GoDuration, GuardStatus, Reason,
     wellknown::{APPROVE_PLAN, ZONE_FINALIZER},
@@ -26,12 +26,15 @@ use crate::{
         pacing::Pacing,
         small_map::SmallMap,
         status,
+        witness::Confirmed,
         write::Desk,
     },
-    zone::ZoneWorker,
+    zone::{GuardRecord, ZoneWorker},
 };
 
 const INTERVAL: Duration = Duration::from_secs(60);
+/// How long what is known of holders counts as fresh.
+const FRESH: Duration = Duration::from_secs(5);
 /// How many used approvals are remembered.
 const MOST_APPROVALS: usize = 50;
 
@@ -91,8 +94,21 @@ pub struct ZoneEntry {
     pub lifecycle_told: Option<i64>,
     /// Who says that something is held as soon as the status of the zone has the hash that releases it.
     pub tells_later: BTreeSet<Wisher>,
-    /// Passes that wait until the guard's memory is written.
-    pub entering: Vec<oneshot::Sender<()>>,
+    /// What the pass that was interrupted waits for.
+    pub awaits: Option<Awaits>,
+    /// What it got so far: what is known of holders, and since when.
+    pub confirmed: Option<(Instant, Arc<Confirmed>)>,
+    /// And what stands in the status of the guard's memory.
+    pub saved: Option<GuardRecord>,
+}
+
+/// What an interrupted pass waits for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Awaits {
+    /// The holders that the pass of this number asked about.
+    Confirmation(u64),
+    /// This memory of the guard in the zone's status.
+    Saving(GuardRecord),
 }
 
 /// Who wishes something of a zone.
@@ -221,7 +237,9 @@ impl ZoneEntry {
             survey: None,
             counted: now,
             tells_later: BTreeSet::new(),
-            entering: Vec::new(),
+            awaits: None,
+            confirmed: None,
+            saved: None,
         }
     }
 
@@ -245,7 +263,18 @@ impl ZoneEntry {
         (self.worker, self.attempt, self.pass) = (Lent::None, 0, 0);
         (self.is_opening, self.wants_opening) = (false, false);
         (self.survey, self.has_held, self.dirty) = (None, false, Dirty::Everything);
-        self.entering.clear();
+        self.forget_needs();
+    }
+
+    /// Forgets what an interrupted pass waits for, and what it got.
+    pub fn forget_needs(&mut self) {
+        (self.awaits, self.confirmed, self.saved) = (None, None, None);
+    }
+
+    /// What is known of holders, as far as it is fresh.
+    pub fn confirmed_at(&self, now: Instant) -> Arc<Confirmed> {
+        let fresh = self.confirmed.as_ref().filter(|(at, _)| now - *at < FRESH);
+        fresh.map(|(_, confirmed)| confirmed.clone()).unwrap_or_default()
     }
 
     /// Whether it is being deleted.

@@ -19,12 +19,11 @@ use crate::{
         conditions::Verdict,
         effects::Effect,
         hub::{Alarm, Hub},
-        ledger::Entry,
         reasons,
         records::RecordEntry,
         status,
         write::{Write, is_newer},
-        zone_entry::{Wisher, ZoneEntry},
+        zone_entry::{Awaits, Wisher, ZoneEntry},
     },
     declare::{self, zone_key},
 };
@@ -269,9 +268,9 @@ impl Hub {
     pub fn report_zone(&mut self, key: &ZoneKey) {
         let Some(entry) = self.zones.get(key).filter(|entry| entry.is_ours) else { return };
         // Before the first look is over a pass may wait for the guard's memory: that says nothing new.
-        let before = || match entry.entering.is_empty() {
-            true => None,
-            false => Some(entry.desk.told.clone().unwrap_or_else(|| {
+        let before = || match entry.awaits {
+            None | Some(Awaits::Confirmation(_)) => None,
+            Some(Awaits::Saving(_)) => Some(entry.desk.told.clone().unwrap_or_else(|| {
                 Verdict::new(Reason::Pending, "the zone is looked at for the first time")
             })),
         };
@@ -281,13 +280,9 @@ impl Hub {
         let object = entry.object.clone();
         let must_wait = entry.desk.report(&mut self.effects, &*object, verdict, &status, self.now.at);
         if entry.desk.is_held_back() {
-            // What is not written down is not sent.
-            entry.entering.clear();
+            self.guard_not_saved(key);
         } else if !must_wait {
-            for waiting in entry.entering.drain(..) {
-                // Whoever waited may be gone.
-                let _ = waiting.send(());
-            }
+            self.guard_saved(key);
         }
     }
 
@@ -308,10 +303,9 @@ impl Hub {
             // It was a finalizer, or overtaken: the status has yet to be written.
             None if again => self.report_zone(key),
             None => {
-                // Whoever waits for the guard's memory must not send now.
-                entry.entering.clear();
                 let wait = entry.desk.wait(REWRITE, self.now.at);
                 self.agenda.by(self.now.at + wait, Alarm::Report(key.clone()));
+                self.guard_not_saved(key);
             }
         }
     }
@@ -337,29 +331,6 @@ impl Hub {
                 Wisher::Source(reference, _) => self.tell_source(&reference),
             }
         }
-    }
-
-    /// Writes down what the guard must not forget; whoever waits goes on when it is written.
-    pub fn enter(&mut self, entry: Entry) {
-        // Whoever asks for a zone that is not as it was, or not ours any more, is refused.
-        let is_its = |zone: &&mut ZoneEntry| zone.is_ours && zone.pass == entry.pass;
-        let Some(zone) = self.zones.get_mut(&entry.zone).filter(is_its) else { return };
-        let begun = self.now.time_of(entry.begun);
-        let window = entry.window;
-        zone.guard.window_start = Some(begun);
-        zone.guard.owned_at_start = window.owned_at_start as u32;
-        zone.guard.deletes = window.deletes as u32;
-        zone.guard.updates = window.updates as u32;
-        zone.guard.prunes = window.prunes as u32;
-        if let Some(used) = entry.used
-            && zone.guard.pending_approval.as_ref() != Some(&used)
-        {
-            zone.use_up_approval();
-            zone.guard.pending_approval = Some(used);
-        }
-        zone.entering.push(entry.written);
-        let key = entry.zone;
-        self.report_zone(&key);
     }
 
     /// Keeps, or sets, the finalizer of a zone that something depends on; lets go one that nothing does.

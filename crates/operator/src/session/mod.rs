@@ -27,7 +27,7 @@ use crate::{
     address_source::Reachable,
     declare::ProviderSettings,
     folder::{Declared, Folder, Problem},
-    zone::{Deletes, NoLedger, Order, Pass, Waiting, ZoneWorker},
+    zone::{Deletes, GuardMemory, Order, Pass, Waiting, ZoneWorker},
 };
 use answers::Answers;
 use parked::Parked;
@@ -239,7 +239,7 @@ impl Session {
                     waiting: self.options.waiting,
                     deletes,
                     progress: &done,
-                    ledger: &NoLedger,
+                    memory: GuardMemory::Run,
                 };
                 match worker.pass(&order).await {
                     Ok(pass) => {

@@ -8,7 +8,7 @@ mod settling;
 mod wishes;
 
 pub use cache::Cache;
-pub use pass::{Failure, Ledger, NoLedger, Order, Pass, Waiting};
+pub use pass::{Failure, GuardMemory, GuardRecord, Order, Pass, Waiting};
 pub use settling::Deletes;
 pub use wishes::resolve_wishes;
 
@@ -52,6 +52,8 @@ pub struct ZoneWorker {
     owned: usize,
     /// What was written a short time ago, so that it is not written without end.
     repeats: repeats::Repeats,
+    /// Names that were read, and when, before the pass ended to have the guard's memory saved.
+    reread: Option<(Instant, BTreeSet<Name>)>,
     logged: log::Logged,
 }
 
@@ -92,6 +94,7 @@ impl ZoneWorker {
             in_doubt: BTreeSet::new(),
             owned: 0,
             repeats: repeats::Repeats::default(),
+            reread: None,
             logged: log::Logged::default(),
         }
     }
@@ -183,6 +186,7 @@ impl ZoneWorker {
 
     /// Forgets what was read: it is not true any more.
     pub fn forget(&mut self) {
+        self.reread = None;
         self.cache.forget();
     }
 

@@ -2,7 +2,6 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
-use async_trait::async_trait;
 use tokio::time::Instant;
 use zonekeeper_kernel::{
     claim::Known,
@@ -54,25 +53,28 @@ pub struct Order<'a> {
     pub deletes: Deletes,
     /// Told how many changes are done.
     pub progress: &'a Progress<'a>,
-    /// Keeps what the guard must not forget.
-    pub ledger: &'a dyn Ledger,
+    /// Where the guard's memory is kept, and how much of it is there.
+    pub memory: GuardMemory<'a>,
 }
 
-/// Keeps what the guard must not forget, should this process end in the middle of its work.
-#[async_trait]
-pub trait Ledger: Send + Sync {
-    /// Called before changes are sent that count: the window as it will be then, and the approval that they use up.
-    async fn enter(&self, begun: Instant, window: Window, used: Option<&str>) -> Result<(), ProviderError>;
+/// Where the guard's memory is kept, should this process end in the middle of its work.
+#[derive(Debug, Clone, Copy)]
+pub enum GuardMemory<'a> {
+    /// Nowhere else: the window is as long as the run.
+    Run,
+    /// In a store outside this process, which holds this record. A pass that needs more ends before it sends anything.
+    Saved(Option<&'a GuardRecord>),
 }
 
-/// For windows that are as long as the run.
-pub struct NoLedger;
-
-#[async_trait]
-impl Ledger for NoLedger {
-    async fn enter(&self, _: Instant, _: Window, _: Option<&str>) -> Result<(), ProviderError> {
-        Ok(())
-    }
+/// What the guard must not forget: it is saved before the changes are sent that it counts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GuardRecord {
+    /// When the window began.
+    pub begun: Instant,
+    /// The window as it will be when the changes are made.
+    pub window: Window,
+    /// The approval that they use up.
+    pub used: Option<String>,
 }
 
 /// What became of a zone.
@@ -88,6 +90,8 @@ pub struct Pass {
     pub verdict: Verdict,
     /// When it is worth trying again by itself.
     pub retry: Option<Duration>,
+    /// What must be saved before the rest can be sent. The pass is to be repeated when it is.
+    pub must_save: Option<GuardRecord>,
 }
 
 /// A change that was not applied.
@@ -104,12 +108,35 @@ enum Round {
     Done,
     Again(Duration),
     GaveUp(Option<Duration>),
+    MustSave(GuardRecord),
 }
+
+// === impl GuardMemory ===
+
+impl GuardMemory<'_> {
+    /// Whether a record need not be saved, or was.
+    fn holds(self, needed: &GuardRecord) -> bool {
+        match self {
+            Self::Run => true,
+            Self::Saved(saved) => saved.is_some_and(|saved| {
+                saved.begun == needed.begun
+                    && saved.window.deletes >= needed.window.deletes
+                    && saved.window.updates >= needed.window.updates
+                    && saved.window.prunes >= needed.window.prunes
+                    && (needed.used.is_none() || saved.used == needed.used)
+            }),
+        }
+    }
+}
+
+// === impl Pass ===
 
 impl Pass {
     /// Whether the zone is what was asked for, but for what trying again would not change.
     fn is_through(&self, scope: Scope<'_>) -> bool {
-        matches!(scope, Scope::Zone) && self.failed.iter().all(|it| it.error.retry() == Retry::Never)
+        matches!(scope, Scope::Zone)
+            && self.must_save.is_none()
+            && self.failed.iter().all(|it| it.error.retry() == Retry::Never)
     }
 }
 
@@ -160,6 +187,10 @@ impl ZoneWorker {
             }
             match outcome {
                 Round::Done => return Ok(pass),
+                Round::MustSave(record) => {
+                    pass.must_save = Some(record);
+                    return Ok(pass);
+                }
                 Round::GaveUp(retry) => {
                     pass.retry = retry;
                     return Ok(pass);
@@ -192,7 +223,10 @@ impl ZoneWorker {
         self.observe().await?;
         pass.plan = self.plan(order.desired, order.evidence, order.scope);
         pass.verdict = self.guard(&mut pass.plan, order.scope, order.approval, order.deletes);
-        let doubtful = self.doubtful(pass.verdict.cleared.changes());
+        let mut doubtful = self.doubtful(pass.verdict.cleared.changes());
+        // What was read before the guard's memory was saved is read.
+        let reread = self.reread.take().filter(|(at, _)| at.elapsed() < STALE);
+        doubtful.retain(|name| reread.as_ref().is_none_or(|(_, names)| !names.contains(name)));
         if !doubtful.is_empty() {
             self.refresh(&doubtful).await?;
             pass.plan = self.plan(order.desired, order.evidence, order.scope);
@@ -226,14 +260,18 @@ impl ZoneWorker {
         if pass.verdict.cleared.changes().len() > ONE_MESSAGE {
             pass.verdict.cleared.take_turns();
         }
-        self.enter(pass, order).await?;
+        if let Some(record) = self.unsaved(pass, order) {
+            let names = doubtful.into_iter().chain(reread.into_iter().flat_map(|(_, names)| names));
+            self.reread = Some((Instant::now(), names.collect()));
+            return Ok(Round::MustSave(record));
+        }
         let outcomes = access.apply(&pass.verdict.cleared, order.progress).await;
         let changes = std::mem::take(&mut pass.verdict.cleared).into_changes();
         Ok(self.account(pass, changes, outcomes, round))
     }
 
-    /// Has the guard's memory kept before anything is sent that it must not forget.
-    async fn enter(&mut self, pass: &Pass, order: &Order<'_>) -> Result<(), ProviderError> {
+    /// What must be saved before anything is sent, where that was not done.
+    fn unsaved(&mut self, pass: &Pass, order: &Order<'_>) -> Option<GuardRecord> {
         let (begun, before) = self.window.clone().unwrap_or_else(|| self.new_window());
         let mut window = before.clone();
         for change in pass.verdict.cleared.changes() {
@@ -250,13 +288,14 @@ impl ZoneWorker {
             (Approval::Held(_), true) if zonekeeper_kernel::mutant::is_on("zone: approval unrecorded") => {
                 None
             }
-            (Approval::Held(hash), true) => Some(hash.as_str()),
+            (Approval::Held(hash), true) => Some(hash.clone()),
             (Approval::Held(_) | Approval::Whole | Approval::None, _) => None,
         };
         if (used.is_none() && !is_kept) || zonekeeper_kernel::mutant::is_on("zone: ledger skipped") {
-            return Ok(());
+            return None;
         }
-        order.ledger.enter(begun, window, used).await
+        let needed = GuardRecord { begun, window, used };
+        (!order.memory.holds(&needed)).then_some(needed)
     }
 
     /// The names that must be read again before these changes are made.
