@@ -8,7 +8,7 @@ use std::{
 
 use zonekeeper_api::{DNSProvider, DNSProviderSpec, Reason};
 use zonekeeper_providers::{
-    Provider, ProviderError,
+    ProviderError,
     builtin::Builtin,
     cloudflare::{self, Cloudflare, budget::Budgets},
     fence::Fence,
@@ -20,6 +20,7 @@ use crate::{
         Key, Message, Metrics,
         conditions::Verdict,
         effects::Effect,
+        engine::{Engine, OpenProvider},
         hub::{Alarm, Hub},
         providers::Active,
         secrets::{self, Data, SecretState},
@@ -39,9 +40,9 @@ pub const SECRET_RETRY: Duration = Duration::from_secs(5);
 
 /// What became of a try.
 pub struct Checked {
-    name: String,
-    attempt: u64,
-    result: Result<Active, ProviderError>,
+    pub name: String,
+    pub attempt: u64,
+    pub result: Result<Active, ProviderError>,
 }
 
 /// A try of a provider's credentials.
@@ -51,10 +52,8 @@ pub struct CheckRequest {
     spec: DNSProviderSpec,
     settings: ProviderSettings,
     secrets: Vec<SecretState>,
-    /// What works already with the same settings.
-    before: Option<Arc<Active>>,
-    /// A built-in server that has to make room.
-    old_builtin: Option<Builtin>,
+    /// The try that opened what works already with the same settings.
+    before: Option<u64>,
 }
 
 /// What every provider is opened with.
@@ -62,6 +61,7 @@ pub struct CheckContext {
     pub budgets: Budgets,
     pub fence: Arc<dyn Fence>,
     pub metrics: Arc<Metrics>,
+    pub engine: Arc<Engine>,
 }
 
 /// Secrets that the hub has read.
@@ -83,34 +83,43 @@ impl CheckRequest {
     }
 
     async fn check(self, context: CheckContext) -> Result<Active, ProviderError> {
-        let Self { name, spec, settings, secrets, before, old_builtin, .. } = self;
-        let CheckContext { budgets, fence, metrics } = context;
-        let meter = metrics.of_provider(&name);
-        let (provider, cloudflare, builtin) = match before {
-            Some(active) => (active.provider.clone(), active.cloudflare.clone(), active.builtin.clone()),
-            None => match &settings.backend {
-                Backend::Cloudflare(cloudflare) => {
-                    let budget_patience = Some(BUDGET_PATIENCE);
-                    let cloudflare =
-                        cloudflare::Settings { fence, meter, budget_patience, ..cloudflare.clone() };
-                    let cloudflare = Arc::new(Cloudflare::new(cloudflare, &budgets)?);
-                    (cloudflare.clone() as Arc<dyn Provider>, Some(cloudflare), None)
-                }
-                Backend::Rfc2136(servers) => {
-                    let servers = Rfc2136::new(rfc2136::Settings { fence, meter, ..servers.clone() })?;
-                    (Arc::new(servers) as Arc<dyn Provider>, None, None)
-                }
-                Backend::Builtin { listen, allow_transfer } => {
-                    if let Some(old) = old_builtin {
-                        old.shutdown().await;
-                    }
-                    let builtin = Builtin::bind(*listen, allow_transfer.clone()).await?;
-                    (Arc::new(builtin.clone()) as Arc<dyn Provider>, None, Some(builtin))
-                }
-            },
+        let before = self.before.and_then(|attempt| context.engine.provider(&self.name, attempt));
+        let open = match before {
+            Some(open) => open,
+            None => self.open(&context).await?,
         };
-        let standing = provider.check().await?;
-        Ok(Active { settings, provider, cloudflare, builtin, standing, spec, secrets, since: 0 })
+        let standing = open.provider.check().await?;
+        context.engine.provider_opened(&self.name, self.attempt, open);
+        let Self { attempt, spec, settings, secrets, .. } = self;
+        Ok(Active { attempt, settings, standing, spec, secrets, since: 0 })
+    }
+
+    async fn open(&self, context: &CheckContext) -> Result<OpenProvider, ProviderError> {
+        let (fence, meter) = (context.fence.clone(), context.metrics.of_provider(&self.name));
+        Ok(match &self.settings.backend {
+            Backend::Cloudflare(cloudflare) => {
+                let budget_patience = Some(BUDGET_PATIENCE);
+                let cloudflare = cloudflare::Settings { fence, meter, budget_patience, ..cloudflare.clone() };
+                let cloudflare = Arc::new(Cloudflare::new(cloudflare, &context.budgets)?);
+                OpenProvider { provider: cloudflare.clone(), cloudflare: Some(cloudflare), builtin: None }
+            }
+            Backend::Rfc2136(servers) => {
+                let servers = Rfc2136::new(rfc2136::Settings { fence, meter, ..servers.clone() })?;
+                OpenProvider { provider: Arc::new(servers), cloudflare: None, builtin: None }
+            }
+            Backend::Builtin { listen, allow_transfer } => {
+                // The server before it has to make room.
+                if let Some(before) = context.engine.builtin(&self.name) {
+                    before.shutdown().await;
+                }
+                let builtin = Builtin::bind(*listen, allow_transfer.clone()).await?;
+                OpenProvider {
+                    provider: Arc::new(builtin.clone()),
+                    cloudflare: None,
+                    builtin: Some(builtin),
+                }
+            }
+        })
     }
 }
 
@@ -206,8 +215,7 @@ impl Hub {
         let is_same = |active: &&Arc<Active>| active.spec == object.spec && active.secrets == secrets;
         let request = CheckRequest {
             attempt,
-            before: entry.active.as_ref().filter(is_same).cloned(),
-            old_builtin: entry.active.as_ref().and_then(|active| active.builtin.clone()),
+            before: entry.active.as_ref().filter(is_same).map(|active| active.attempt),
             name: name.to_owned(),
             spec: object.spec.clone(),
             settings,
@@ -239,6 +247,7 @@ impl Hub {
                     }
                 };
                 let had_trouble = entry.active.is_none();
+                self.effects.push(Effect::UseProvider(name.clone(), attempt));
                 entry.active = Some(Arc::new(active));
                 self.agenda.at(self.now.at + RECHECK, Alarm::Provider(name.clone()));
                 if !is_same || had_trouble {
@@ -261,6 +270,7 @@ impl Hub {
         if let Some(entry) = self.providers.get_mut(name) {
             entry.active = None;
         }
+        self.effects.push(Effect::CloseProvider(name.to_owned()));
         self.trouble_provider(name, verdict);
         self.agenda.by(self.now.at + SECRET_RETRY, Alarm::Provider(name.to_owned()));
     }

@@ -4,12 +4,12 @@ use k8s_openapi::api::core::v1::ObjectReference;
 use kube::api::ApiResource;
 use serde_json::Value;
 use zonekeeper_api::Reason;
-use zonekeeper_kernel::name::Name;
-use zonekeeper_providers::builtin::{Authority, Builtin};
+use zonekeeper_kernel::{name::Name, zone::ZoneKey};
+use zonekeeper_providers::builtin::Authority;
 use zonekeeper_sources::object::{Keep, Kind, ObjectRef};
 
 use crate::cluster::{
-    Key, addresses::AddressRequest, conditions::Verdict, credentials::CheckRequest, events::Saying,
+    Key, addresses::AddressRequest, conditions::Verdict, credentials::CheckRequest, events::Saying, figures::Figures,
     opening::OpenRequest, passes::PassRequest, witness::ConfirmRequest, write::Write,
 };
 
@@ -39,12 +39,18 @@ pub enum Effect {
     AskAddresses(Box<AddressRequest>),
     /// Create the Secret with the key that signs markers.
     CreateMarkerKey(Key),
-    /// Answer for a zone in a built-in server, with SERVFAIL until its first pass.
-    Declare(Builtin, Name, Authority),
+    /// Answer for a zone in the built-in server of a provider, with SERVFAIL until its first pass.
+    Declare(String, Name, Authority),
     /// Answer for a zone no more.
-    Retract(Builtin, Name),
-    /// End a built-in server.
-    ShutDown(Builtin),
+    Retract(String, Name),
+    /// Work with the provider that this attempt opened, and forget those of before.
+    UseProvider(String, u64),
+    /// Forget a provider, and end its built-in server.
+    CloseProvider(String),
+    /// Forget a zone that was found.
+    CloseZone(ZoneKey),
+    /// Show these figures.
+    Measure(Box<Figures>),
 }
 
 /// What one turn of the hub wants to be done, in this order.

@@ -18,7 +18,7 @@ use zonekeeper_kernel::{
 use crate::{
     address_source::pacing::Paces,
     cluster::{
-        Key, Message, Metrics, Written,
+        Key, Message, Written,
         addresses::AddressEntry,
         agenda::Agenda,
         clock::Now,
@@ -28,10 +28,9 @@ use crate::{
         records::RecordEntry,
         secrets::Secrets,
         sources::Sources,
-        tasks,
         watch::{Kind, Object, Sight},
-        write::{Desk, Writable, Write, reference_of},
-        zone_entry::{Lent, ZoneEntry},
+        write::{Writable, Write, reference_of},
+        zone_entry::ZoneEntry,
     },
 };
 
@@ -108,7 +107,6 @@ pub struct Hub {
     pub agenda: Agenda<Alarm>,
     /// Counts everything that is begun, so that what is overtaken can be told.
     pub attempts: u64,
-    pub metrics: Arc<Metrics>,
     /// Whether many objects are being written that are about to ask for something.
     pub is_bursting: bool,
     /// Whether nothing is begun any more.
@@ -119,7 +117,7 @@ pub struct Hub {
 
 impl Hub {
     /// Knows nothing yet.
-    pub fn new(namespace: String, controller_name: String, owner: String, metrics: Arc<Metrics>) -> Self {
+    pub fn new(namespace: String, controller_name: String, owner: String) -> Self {
         let now = Now::read();
         let mut agenda = Agenda::default();
         agenda.by(now.at + TIDY, Alarm::Tidy);
@@ -145,7 +143,6 @@ impl Hub {
             wake: BTreeSet::new(),
             agenda,
             attempts: 0,
-            metrics,
             is_bursting: false,
             is_ending: false,
         }
@@ -176,7 +173,7 @@ impl Hub {
 
     /// Whether a pass is under way, or a status that belongs to one.
     pub fn is_busy(&self) -> bool {
-        let is_away = |zone: &ZoneEntry| matches!(zone.worker, Lent::Away) || zone.desk.is_busy();
+        let is_away = |zone: &ZoneEntry| zone.worker.is_busy() || zone.desk.is_busy();
         self.zones.values().any(is_away) || self.records.values().any(|entry| entry.desk.is_busy())
     }
 
@@ -186,8 +183,8 @@ impl Hub {
             Message::Secret(key, state) => self.see_secret(&key, state),
             Message::Checked(checked) => self.provider_checked(*checked),
             Message::Opened { zone, attempt, found } => self.zone_opened(&zone, attempt, found),
-            Message::Done { zone, number, worker, result, took } => {
-                self.pass_done(&zone, number, worker, *result, took)
+            Message::Done { zone, number, result, settling } => {
+                self.pass_done(&zone, number, *result, settling)
             }
             Message::Lost { zone, number } => self.pass_lost(&zone, number),
             Message::Confirmed(confirmation) => self.holders_confirmed(confirmation),
@@ -419,17 +416,7 @@ impl Hub {
     fn tidy(&mut self) {
         let named = self.named_secrets();
         self.secrets.keep(&named, &mut self.effects);
-        tasks::count_server_failures();
-        self.metrics.set_zones(self.zones.iter());
-        let told = |desk: &Desk| desk.told.as_ref().map(|verdict| verdict.reason);
-        let zones = self.zones.values().filter_map(|entry| Some(("DNSZone", told(&entry.desk)?)));
-        let records = self.records.values().filter_map(|entry| Some(("RecordSet", told(&entry.desk)?)));
-        let providers = self.providers.values().filter_map(|entry| Some(("DNSProvider", told(&entry.desk)?)));
-        let sources = self.address_sources.values();
-        let sources = sources.filter_map(|entry| Some(("AddressSource", told(&entry.desk)?)));
-        self.metrics.set_objects(zones.chain(records).chain(providers).chain(sources));
-        for (name, entry) in &self.providers {
-            self.metrics.set_budget(name, entry.budget_left());
-        }
+        let figures = Box::new(self.figures());
+        self.effects.push(Effect::Measure(figures));
     }
 }

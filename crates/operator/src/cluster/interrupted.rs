@@ -24,7 +24,6 @@ impl Hub {
         entry.dirty.join(entry.serving.clone());
         if !applied.is_empty() {
             entry.synced = Some(self.now.time());
-            self.metrics.count_changes(&applied);
         }
         match needs {
             Needs::Holders(about) => {

@@ -54,6 +54,10 @@ pub struct Job {
     pub confirmed: Arc<Confirmed>,
     /// What the guard must not forget, as far as the zone's status has it.
     pub saved: Option<GuardRecord>,
+    /// Whether the zone is read again, to see what has changed.
+    pub scans: bool,
+    /// Whether deletes settle anew: nothing was looked at for a while.
+    pub settles_anew: bool,
 }
 
 /// How a pass ended.
@@ -106,6 +110,8 @@ pub struct Survey {
     pub orphans: Vec<Orphan>,
     pub drift: Option<String>,
     pub shows_our_id: bool,
+    /// How many calls it takes to list the zone.
+    pub calls_to_list: usize,
     /// How source objects were read.
     pub sources: Option<SourcesKey>,
     /// Whether records of source objects are left that we published, and of which nobody says what they are.
@@ -146,6 +152,12 @@ impl Job {
     /// Does it. The worker comes back whatever happens.
     #[tracing::instrument(level = "debug", name = "pass", skip_all, fields(zone = %self.zone.key, names = self.names.as_ref().map(BTreeSet::len)))]
     pub async fn run(self, worker: &mut ZoneWorker) -> Result<PassResult, ProviderError> {
+        if self.scans {
+            worker.scan();
+        }
+        if self.settles_anew {
+            worker.settle_anew();
+        }
         worker.expect(
             self.wishes.iter().map(|(name, intent)| (name, intent.rtype)),
             self.departing.iter().map(|(name, _)| name),
@@ -271,6 +283,7 @@ impl Job {
                 orphans: Vec::new(),
                 drift: None,
                 shows_our_id: worker.shows_our_id(),
+                calls_to_list: worker.access().calls_to_list(plan.counts.live),
                 sources: self.zone.sources,
                 has_unread_names: true,
                 read_only: Some(why),
@@ -359,6 +372,7 @@ impl Job {
             orphans: std::mem::take(&mut pass.plan.orphans),
             drift: pass.plan.drift.first().map(|change| drift::message(change, domain)),
             shows_our_id: pass.plan.counts.owned > 0,
+            calls_to_list: worker.access().calls_to_list(pass.plan.counts.live),
             sources: self.zone.sources.clone(),
             has_unread_names: false,
             read_only: None,

@@ -13,8 +13,10 @@ mod conditions;
 mod credentials;
 mod drift;
 mod effects;
+mod engine;
 mod events;
 mod fates;
+mod figures;
 mod fresh;
 mod hub;
 mod interrupted;
@@ -47,15 +49,15 @@ mod write;
 mod zone_entry;
 mod zones;
 
-use std::{net::IpAddr, sync::Arc, time::Duration};
+use std::{net::IpAddr, sync::Arc};
 
 use kube::Client;
 use tokio::sync::{Notify, oneshot};
 use zonekeeper_api::{AddressSource, DNSProvider, DNSZone, RecordSet};
 use zonekeeper_kernel::zone::ZoneKey;
-use zonekeeper_providers::{ProviderError, ZoneAccess, fence::Fence};
+use zonekeeper_providers::{ProviderError, fence::Fence};
 
-use crate::{address_source::Reachable, zone::ZoneWorker};
+use crate::address_source::Reachable;
 
 pub use lease::Election;
 pub use runner::run;
@@ -94,14 +96,14 @@ pub enum Message {
     /// A provider's credentials were tried.
     Checked(Box<credentials::Checked>),
     /// A zone was looked for at its provider.
-    Opened { zone: ZoneKey, attempt: u64, found: Result<Arc<dyn ZoneAccess>, ProviderError> },
-    /// A pass is over, and the worker comes back.
+    Opened { zone: ZoneKey, attempt: u64, found: Result<zone_entry::ZoneFacts, ProviderError> },
+    /// A pass is over.
     Done {
         zone: ZoneKey,
         number: u64,
-        worker: Box<ZoneWorker>,
         result: Box<Result<job::PassResult, ProviderError>>,
-        took: Duration,
+        /// Deletes that settle.
+        settling: Option<zone_entry::Settling>,
     },
     /// A pass ended without an answer, and the worker with it.
     Lost { zone: ZoneKey, number: u64 },

@@ -8,7 +8,7 @@ use zonekeeper_api::{GuardStatus, Reason, RecordSet, WrittenZone};
 use zonekeeper_kernel::{
     guard::Window, holder::Holder, name::Name, rdata::RecordType, record::RecordId, zone::ZoneKey,
 };
-use zonekeeper_providers::{Provider, ProviderError, ZoneAccess};
+use zonekeeper_providers::ProviderError;
 
 use crate::{
     cluster::{
@@ -16,14 +16,14 @@ use crate::{
         clock::Now,
         conditions::Verdict,
         effects::Effect,
+        engine::Engine,
         hub::{Alarm, Hub},
         records::wished_name,
         tasks::{self, Task},
-        zone_entry::{Dirty, Lent, ZoneEntry},
+        zone_entry::{Dirty, WorkerMemory, WorkerSetup, WorkerSlot, ZoneEntry, ZoneFacts},
         zones::{retry_after, verdict},
     },
     declare,
-    zone::ZoneWorker,
 };
 
 /// A look for a zone at its provider.
@@ -33,16 +33,32 @@ pub struct OpenRequest {
     domain: Name,
     /// The id that the DNSZone names, if it does.
     id: Option<String>,
-    provider: Arc<dyn Provider>,
+    provider: String,
+    /// The try that opened the provider.
+    provider_attempt: u64,
 }
 
 // === impl OpenRequest ===
 
 impl OpenRequest {
     /// Looks, and answers the hub.
-    pub async fn run(self) -> Message {
-        let Self { zone, attempt, domain, id, provider } = self;
-        let found = tasks::caught(Task::Opening, provider.open(&domain, id.as_deref())).await;
+    pub async fn run(self, engine: Arc<Engine>) -> Message {
+        let Self { zone, attempt, domain, id, provider, provider_attempt } = self;
+        let open = async {
+            let Some(open) = engine.provider(&provider, provider_attempt) else {
+                let message = format!("DNSProvider {provider} was opened anew meanwhile");
+                return Err(ProviderError::Unavailable { message });
+            };
+            let access = open.provider.open(&domain, id.as_deref()).await?;
+            let facts = ZoneFacts {
+                id: access.id().to_owned(),
+                name_servers: access.name_servers().to_vec(),
+                comment_limit: access.comment_limit(),
+            };
+            engine.zone_found(&zone, attempt, access);
+            Ok(facts)
+        };
+        let found = tasks::caught(Task::Opening, open).await;
         let found = found.unwrap_or_else(|| Err(Task::Opening.error()));
         Message::Opened { zone, attempt, found }
     }
@@ -73,21 +89,19 @@ impl Hub {
         }
         let Some(entry) = self.zones.get_mut(key) else { return };
         let Some(zone) = &entry.zone else { return };
-        if let Some(builtin) = &active.builtin
+        if active.is_builtin()
             && let Ok(authority) = declare::authority(&entry.object)
         {
-            self.effects.push(Effect::Declare(builtin.clone(), zone.domain.clone(), authority));
+            self.effects.push(Effect::Declare(provider.clone(), zone.domain.clone(), authority));
         }
-        if let Lent::Here(worker) = &mut entry.worker
-            && worker.settings().registry.owner.as_str() == active.settings.owner().unwrap_or_default()
+        if let Some(facts) = entry.worker.idle()
             && entry.attempt >= active.since
         {
             // The same access, perhaps with other settings: one changed object costs no call.
-            let access = worker.access().clone();
             let identity = entry.object.uid().unwrap_or_default();
-            match declare::zone_settings(&entry.object, &active.settings, identity, access.comment_limit()) {
+            match declare::zone_settings(&entry.object, &active.settings, identity, facts.comment_limit) {
                 Ok(settings) => {
-                    worker.adjust(access, settings);
+                    entry.adjust_worker(settings);
                     entry.dirty = Dirty::Everything;
                     self.wake.insert(key.clone());
                 }
@@ -98,7 +112,7 @@ impl Hub {
             }
             return;
         }
-        if matches!(entry.worker, Lent::Away) {
+        if entry.worker.is_busy() {
             // Done anew when the worker is back.
             entry.dirty = Dirty::Everything;
             entry.wants_opening = true;
@@ -112,7 +126,8 @@ impl Hub {
             attempt: entry.attempt,
             domain: zone.domain.clone(),
             id: Some(entry.object.spec.zone_id.clone()).filter(|id| !id.is_empty()),
-            provider: active.provider.clone(),
+            provider_attempt: active.attempt,
+            provider,
         }));
     }
 
@@ -121,17 +136,17 @@ impl Hub {
         &mut self,
         key: &ZoneKey,
         attempt: u64,
-        found: Result<Arc<dyn ZoneAccess>, ProviderError>,
+        found: Result<ZoneFacts, ProviderError>,
     ) {
         let Some(entry) = self.zones.get_mut(key).filter(|entry| entry.attempt == attempt) else { return };
         entry.is_opening = false;
         let Some(provider) = entry.provider.clone() else { return };
-        let access = match found {
-            Ok(access) => access,
+        let facts = match found {
+            Ok(facts) => facts,
             Err(error) => {
                 let verdict = verdict(&error);
                 let keeps_place = !matches!(error, ProviderError::ZoneNotFound { .. })
-                    || !matches!(entry.worker, Lent::None);
+                    || entry.worker.facts().is_some();
                 entry.failures += 1;
                 // The next try looks for it again, whatever access is left from before.
                 entry.attempt = 0;
@@ -148,7 +163,7 @@ impl Hub {
         let Some(entry) = self.zones.get_mut(key) else { return };
         let identity = entry.object.uid().unwrap_or_default();
         let settings =
-            match declare::zone_settings(&entry.object, &active.settings, identity, access.comment_limit()) {
+            match declare::zone_settings(&entry.object, &active.settings, identity, facts.comment_limit) {
                 Ok(settings) => settings,
                 Err(bad) => {
                     self.trouble_zone(key, Verdict::new(Reason::InvalidValue, bad.to_string()), true);
@@ -157,29 +172,21 @@ impl Hub {
             };
         entry.failures = 0;
         entry.trouble = None;
-        let id = access.id().to_owned();
-        let is_another = matches!(&entry.worker, Lent::Here(worker) if worker.access().id() != id);
-        if is_another {
+        let is_same = entry.worker.facts().is_some_and(|before| before.id == facts.id);
+        let mut memory = None;
+        if !is_same {
             entry.survey = None;
+            let domain = entry.zone.as_ref().map(|zone| &zone.domain);
+            let records = self.records.values().map(|record| &*record.object);
+            let known = domain.map(|domain| known_ids(records, key, &facts.id, domain).collect());
+            let window = window_of(&entry.guard, self.now);
+            memory = Some(WorkerMemory { window, known: known.unwrap_or_default() });
+        } else if let Some(before) = entry.setup.take() {
+            // What was not set up yet is.
+            memory = before.memory;
         }
-        entry.worker = match std::mem::take(&mut entry.worker) {
-            // A zone that was made anew under another id has nothing of what was written to the one before.
-            Lent::Here(mut worker) if worker.access().id() == id => {
-                worker.adjust(access, settings);
-                Lent::Here(worker)
-            }
-            Lent::None | Lent::Away | Lent::Here(_) => {
-                let mut worker = ZoneWorker::new(access, settings);
-                if let Some((begun, window)) = window_of(&entry.guard, self.now) {
-                    worker.resume(begun, window);
-                }
-                if let Some(domain) = entry.zone.as_ref().map(|zone| &zone.domain) {
-                    let records = self.records.values().map(|record| &*record.object);
-                    worker.recall(known_ids(records, key, &id, domain));
-                }
-                Lent::Here(Box::new(worker))
-            }
-        };
+        entry.setup = Some(WorkerSetup { attempt, settings, memory });
+        entry.worker = WorkerSlot::Idle(facts);
         entry.dirty = Dirty::Everything;
         if let Some(zone) = entry.zone.clone() {
             self.index_zone(zone);
@@ -192,6 +199,7 @@ impl Hub {
     pub fn pass_lost(&mut self, key: &ZoneKey, number: u64) {
         let Some(entry) = self.zones.get_mut(key).filter(|entry| entry.pass == number) else { return };
         entry.begin_anew();
+        self.effects.push(Effect::CloseZone(key.clone()));
         entry.lost += 1;
         let error = Task::Pass.error();
         // What has just failed fails again most of the time.

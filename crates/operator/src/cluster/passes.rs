@@ -14,19 +14,19 @@ use zonekeeper_providers::ProviderError;
 
 use crate::{
     cluster::{
-        Key, Message,
+        Key, Message, Metrics,
         conditions::Verdict,
         effects::Effect,
+        engine::Engine,
         hub::{Alarm, Hub},
         job::{Job, PassResult, ZonePass},
         records::{PlaceState, RecordEntry},
         status,
         tasks::{self, Task},
         testimony::record_set_of,
-        zone_entry::{Dirty, Lent, Wisher},
+        zone_entry::{Dirty, Settling, WorkerSetup, Wisher},
         zones::{retry_after, suspended, verdict},
     },
-    zone::ZoneWorker,
 };
 
 /// When a burst is over, the whole zone is counted.
@@ -34,31 +34,38 @@ const CALM: Duration = Duration::from_millis(500);
 /// And once in so long where a burst goes on.
 const LONGEST_UNCOUNTED: Duration = Duration::from_secs(20);
 
-/// A pass over a zone, with the worker that is lent to it.
+/// A pass over a zone.
 pub struct PassRequest {
-    zone: ZoneKey,
-    number: u64,
-    worker: Box<ZoneWorker>,
-    job: Job,
+    pub zone: ZoneKey,
+    pub number: u64,
+    /// How the worker is to be set up first, where that has changed.
+    pub setup: Option<WorkerSetup>,
+    pub job: Job,
 }
 
 // === impl PassRequest ===
 
 impl PassRequest {
     /// Does it, and answers the hub.
-    pub async fn run(self) -> Message {
-        let Self { zone, number, mut worker, job } = self;
+    pub async fn run(self, engine: Arc<Engine>, metrics: Arc<Metrics>) -> Message {
+        let Self { zone, number, setup, job } = self;
+        let Some(mut worker) = engine.lend(&zone, number, setup) else {
+            return Message::Lost { zone, number };
+        };
         let begun = Instant::now();
         let pass = async move {
             let result = Box::new(job.run(&mut worker).await);
             (worker, result)
         };
         let done = tasks::caught(Task::Pass, pass).await;
-        let took = begun.elapsed();
-        match done {
-            Some((worker, result)) => Message::Done { zone, number, worker, result, took },
-            None => Message::Lost { zone, number },
-        }
+        let Some((worker, result)) = done else { return Message::Lost { zone, number } };
+        metrics.observe(&result, begun.elapsed());
+        let settling = worker.settles_at().map(|due| {
+            let names = worker.settling_names().cloned().collect();
+            Settling { due, names }
+        });
+        engine.take_back(&zone, number, worker);
+        Message::Done { zone, number, result, settling }
     }
 }
 
@@ -129,7 +136,7 @@ impl Hub {
     /// Notes that an object may hold something that it wishes no more.
     pub fn note_departing(&mut self, zone: &ZoneKey, name: &Name, key: &Key) {
         let Some(entry) = self.zones.get_mut(zone) else { return };
-        if matches!(entry.worker, Lent::None)
+        if entry.worker.facts().is_none()
             && let Some(record) = self.records.get_mut(key)
             && status::records_before(&record.object, zone).is_empty()
         {
@@ -190,21 +197,19 @@ impl Hub {
             return;
         }
         // With another pass, or not found yet; it looks again when it is back.
-        let Some(mut worker) = entry.worker.lend() else { return };
+        if !entry.worker.take() {
+            return;
+        }
         self.attempts += 1;
         let number = self.attempts;
         entry.pass = number;
-        if std::mem::take(&mut entry.wants_scan) {
-            worker.scan();
-        }
         entry.requested = entry.object.annotations().get(RECONCILE_REQUESTED_AT).cloned();
         let first = entry.survey.is_none();
         let names = match std::mem::take(&mut entry.dirty) {
             Dirty::Names(mut names) if !first && !entry.has_held => {
                 // What has settled is judged in one pass.
-                if worker.settles_at().is_some_and(|at| at <= self.now.at) {
-                    names.extend(worker.settling_names().cloned());
-                }
+                let settled = entry.settling.iter().filter(|settling| settling.due <= self.now.at);
+                names.extend(settled.flat_map(|settling| settling.names.iter().cloned()));
                 Some(names)
             }
             Dirty::Names(_) | Dirty::Everything => None,
@@ -231,9 +236,11 @@ impl Hub {
             read_only,
             confirmed: entry.confirmed_at(self.now.at),
             saved: entry.saved.clone(),
+            scans: std::mem::take(&mut entry.wants_scan),
+            settles_anew: std::mem::take(&mut entry.settles_anew),
         };
         entry.serving.clone_from(&job.names);
-        let request = PassRequest { zone: key.clone(), number, worker, job };
+        let request = PassRequest { zone: key.clone(), number, setup: entry.setup.take(), job };
         self.effects.push(Effect::StartPass(Box::new(request)));
     }
 
@@ -242,19 +249,17 @@ impl Hub {
         &mut self,
         key: &ZoneKey,
         number: u64,
-        worker: Box<ZoneWorker>,
         result: Result<PassResult, ProviderError>,
-        took: Duration,
+        settling: Option<Settling>,
     ) {
         // What became of a DNSZone before it came again, or before it changed hands, is not about this one.
         let Some(entry) = self.zones.get_mut(key).filter(|entry| entry.pass == number) else { return };
         entry.pass = 0;
-        entry.worker = Lent::Here(worker);
+        entry.worker.put_back();
+        entry.settling = settling;
         entry.lost = 0;
         let now = self.now.at;
-        let is_done = !matches!(result, Ok(PassResult::Interrupted { .. }));
-        if is_done {
-            self.metrics.observe_pass(result.is_ok(), took);
+        if !matches!(result, Ok(PassResult::Interrupted { .. })) {
             entry.forget_needs();
         }
         match result {
@@ -270,8 +275,8 @@ impl Hub {
             Err(error) => return self.pass_failed(key, error),
         }
         let Some(entry) = self.zones.get_mut(key) else { return };
-        match entry.settles_at() {
-            Some(at) => self.agenda.at(at, Alarm::Settled(key.clone())),
+        match &entry.settling {
+            Some(settling) => self.agenda.at(settling.due, Alarm::Settled(key.clone())),
             None => self.agenda.cancel(&Alarm::Settled(key.clone())),
         }
         let served = entry.serving.as_ref().map_or(0, BTreeSet::len);
@@ -353,7 +358,6 @@ impl Hub {
         entry.hiccup = pass.failure.as_ref().map(verdict);
         if !pass.applied.is_empty() {
             entry.synced = Some(self.now.time());
-            self.metrics.count_changes(&pass.applied);
         }
         let was_held = std::mem::replace(&mut entry.has_held, pass.has_held);
         let is_partial = pass.survey.is_none();
@@ -361,7 +365,7 @@ impl Hub {
             let is_open = |hash: &String| *hash == survey.outstanding.plan.hash;
             let was_looked_at = pass.failure.is_none() && survey.read_only.is_none();
             // What settles may be what was approved: after a restart it is not judged yet.
-            let is_judged = was_looked_at && entry.settles_at().is_none();
+            let is_judged = was_looked_at && entry.settling.is_none();
             if is_judged && !entry.guard.pending_approval.as_ref().is_some_and(is_open) {
                 entry.use_up_approval();
             }
@@ -434,10 +438,7 @@ impl Hub {
             .zones
             .values()
             .filter(|entry| entry.provider.as_deref() == Some(provider))
-            .map(|entry| match (&entry.worker, &entry.survey) {
-                (Lent::Here(worker), Some(survey)) => worker.access().calls_to_list(survey.counts.live),
-                _ => 1,
-            })
+            .map(|entry| entry.survey.as_ref().map_or(1, |survey| survey.calls_to_list))
             .sum();
         let window = limit.window.to_std().unwrap_or_default();
         window.mul_f64(calls as f64 / (f64::from(limit.requests) / 2.0).max(1.0))
@@ -447,9 +448,7 @@ impl Hub {
     fn tell_suspended(&mut self, key: &ZoneKey) {
         let Some(entry) = self.zones.get_mut(key) else { return };
         entry.dirty = Dirty::Everything;
-        if let Lent::Here(worker) = &mut entry.worker {
-            worker.settle_anew();
-        }
+        (entry.settling, entry.settles_anew) = (None, true);
         self.tell_wishers(key, &suspended(key), None);
         self.report_zone(key);
     }
@@ -466,9 +465,11 @@ impl Hub {
     /// alarm again when it is over.
     pub fn judge_settled(&mut self, key: &ZoneKey) {
         let Some(entry) = self.zones.get_mut(key) else { return };
-        let Lent::Here(worker) = &entry.worker else { return };
-        let names: Vec<Name> = worker.settling_names().cloned().collect();
-        names.into_iter().for_each(|name| entry.dirty.add(name));
+        if entry.worker.is_busy() {
+            return;
+        }
+        let names = entry.settling.iter().flat_map(|settling| settling.names.iter().cloned());
+        names.for_each(|name| entry.dirty.add(name));
         self.wake.insert(key.clone());
     }
 
@@ -476,7 +477,7 @@ impl Hub {
     /// when that has gone on for long.
     pub fn count_zone(&mut self, key: &ZoneKey) {
         let Some(entry) = self.zones.get(key) else { return };
-        let is_changing = matches!(entry.worker, Lent::Away) || !entry.dirty.is_clean();
+        let is_changing = entry.worker.is_busy() || !entry.dirty.is_clean();
         match is_changing && self.now.at - entry.counted < LONGEST_UNCOUNTED {
             true => self.agenda.at(self.now.at + CALM, Alarm::Count(key.clone())),
             false => self.look_at_all(key),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use kube::ResourceExt;
 use zonekeeper_api::{DNSProvider, DNSProviderSpec, DNSZone, Reason, wellknown::PROVIDER_FINALIZER};
 use zonekeeper_kernel::zone::{Labels, Namespaces, ZoneKey};
-use zonekeeper_providers::{Provider, Standing, builtin::Builtin, cloudflare::Cloudflare};
+use zonekeeper_providers::Standing;
 
 use crate::{
     cluster::{
@@ -17,7 +17,7 @@ use crate::{
         status,
         write::{Desk, Write, is_newer},
     },
-    declare::{self, ProviderSettings},
+    declare::{self, Backend, ProviderSettings},
 };
 
 /// A DNSProvider and what is known of it.
@@ -35,16 +35,24 @@ pub struct ProviderEntry {
 
 /// A provider that works.
 pub struct Active {
+    /// The try that opened it.
+    pub attempt: u64,
     pub settings: ProviderSettings,
-    pub provider: Arc<dyn Provider>,
-    pub cloudflare: Option<Arc<Cloudflare>>,
-    pub builtin: Option<Builtin>,
     pub standing: Standing,
     /// What it was made from.
     pub spec: DNSProviderSpec,
     pub secrets: Vec<SecretState>,
     /// Zones that were opened before this attempt were opened with another one; known when it is taken up.
     pub since: u64,
+}
+
+// === impl Active ===
+
+impl Active {
+    /// Whether it is a server inside this process.
+    pub fn is_builtin(&self) -> bool {
+        matches!(self.settings.backend, Backend::Builtin { .. })
+    }
 }
 
 // === impl ProviderEntry ===
@@ -54,11 +62,6 @@ impl ProviderEntry {
         let status = object.status.as_ref();
         let desk = Desk::new(status, status.map_or(&[], |status| &status.conditions));
         Self { object, active: None, trouble: None, attempt: 0, failures: 0, desk }
-    }
-
-    /// How many requests its credentials may still make.
-    pub fn budget_left(&self) -> Option<usize> {
-        self.active.as_ref()?.cloudflare.as_ref().map(|cloudflare| cloudflare.budget_left())
     }
 
     fn has_finalizer(&self) -> bool {
@@ -98,9 +101,7 @@ impl Hub {
 
     /// A DNSProvider is gone.
     pub fn lose_provider(&mut self, name: &str) {
-        if let Some(builtin) = self.builtin_of(Some(name)) {
-            self.effects.push(Effect::ShutDown(builtin));
-        }
+        self.effects.push(Effect::CloseProvider(name.to_owned()));
         self.providers.remove(name);
         self.agenda.cancel(&Alarm::Provider(name.to_owned()));
         self.reconsider_zones_of(name);
@@ -191,9 +192,9 @@ impl Hub {
         self.providers.get(name)?.active.clone()
     }
 
-    /// The built-in server of a provider.
-    pub fn builtin_of(&self, name: Option<&str>) -> Option<Builtin> {
-        self.active_provider(name?)?.builtin.clone()
+    /// Whether a provider is a server inside this process that works.
+    pub fn is_builtin(&self, name: &str) -> bool {
+        self.active_provider(name).is_some_and(|active| active.is_builtin())
     }
 
     /// Whether two providers reach the same place, so that one zone id means one zone.

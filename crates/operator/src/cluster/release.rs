@@ -13,7 +13,7 @@ use crate::cluster::{
     records::{Placement, RecordEntry},
     status,
     write::Write,
-    zone_entry::{Lent, ZoneEntry},
+    zone_entry::ZoneEntry,
 };
 
 /// Why an object that is going is not held up any longer.
@@ -128,7 +128,7 @@ impl Hub {
             || zone.hiccup.is_some()
             || zone.object.spec.suspend
             || lingering.any(|(_, why)| why.is_stalled())
-            || matches!(zone.worker, Lent::None)
+            || zone.worker.facts().is_none()
     }
 
     /// Whether RecordSets are going because their definition is, which is no word about any of them.

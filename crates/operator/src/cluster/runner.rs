@@ -21,6 +21,7 @@ use crate::{
         clock::Now,
         credentials::CheckContext,
         effects::Effect,
+        engine::Engine,
         events::Teller,
         fresh::Memory,
         hub::Hub,
@@ -48,6 +49,8 @@ struct Runner {
     fence: Arc<dyn Fence>,
     budgets: Budgets,
     metrics: Arc<Metrics>,
+    /// Zones and providers that are open.
+    engine: Arc<Engine>,
     /// What fresh reads have shown a moment ago.
     memory: Arc<Memory>,
     secrets: BTreeMap<Key, AbortHandle>,
@@ -60,7 +63,7 @@ pub async fn run(options: Options, owner: String) {
     options.ear.open(sender.clone());
     watch::start(&options.client, &sender);
     let instance = std::env::var("POD_NAME").unwrap_or_else(|_| "zonekeeper".into());
-    let mut hub = Hub::new(options.namespace, options.controller_name, owner, options.metrics.clone());
+    let mut hub = Hub::new(options.namespace, options.controller_name, owner);
     let mut runner = Runner {
         writer: Writer::new(options.client.clone(), sender.clone()),
         teller: Teller::new(options.client.clone(), instance),
@@ -71,6 +74,7 @@ pub async fn run(options: Options, owner: String) {
         fence: options.fence,
         budgets: Budgets::default(),
         metrics: options.metrics,
+        engine: Arc::default(),
         memory: Arc::default(),
         secrets: BTreeMap::new(),
         kinds: BTreeMap::new(),
@@ -154,19 +158,41 @@ impl Runner {
             }
             Effect::CheckProvider(request) => {
                 let (budgets, fence) = (self.budgets.clone(), self.fence.clone());
-                let context = CheckContext { budgets, fence, metrics: self.metrics.clone() };
+                let (metrics, engine) = (self.metrics.clone(), self.engine.clone());
+                let context = CheckContext { budgets, fence, metrics, engine };
                 self.answer(request.run(context));
             }
-            Effect::OpenZone(request) => self.answer(request.run()),
+            Effect::OpenZone(request) => self.answer(request.run(self.engine.clone())),
             Effect::Confirm(request) => {
                 self.answer(request.run(self.client.clone(), self.memory.clone()));
             }
-            Effect::StartPass(request) => self.answer(request.run()),
+            Effect::StartPass(request) => {
+                self.answer(request.run(self.engine.clone(), self.metrics.clone()));
+            }
             Effect::AskAddresses(request) => self.answer(request.run(self.reachable.clone())),
             Effect::CreateMarkerKey(key) => self.answer(marker_key::create(self.client.clone(), key)),
-            Effect::Declare(builtin, domain, authority) => builtin.declare(domain, authority),
-            Effect::Retract(builtin, domain) => builtin.retract(&domain),
-            Effect::ShutDown(builtin) => drop(tokio::spawn(async move { builtin.shutdown().await })),
+            Effect::Declare(provider, domain, authority) => {
+                if let Some(builtin) = self.engine.builtin(&provider) {
+                    builtin.declare(domain, authority);
+                }
+            }
+            Effect::Retract(provider, domain) => {
+                if let Some(builtin) = self.engine.builtin(&provider) {
+                    builtin.retract(&domain);
+                }
+            }
+            Effect::UseProvider(provider, attempt) => self.engine.use_provider(&provider, attempt),
+            Effect::CloseProvider(provider) => {
+                if let Some(builtin) = self.engine.close_provider(&provider) {
+                    tokio::spawn(async move { builtin.shutdown().await });
+                }
+            }
+            Effect::CloseZone(zone) => self.engine.close_zone(&zone),
+            Effect::Measure(figures) => {
+                self.metrics.set(*figures);
+                let budgets = self.engine.budgets().into_iter();
+                budgets.for_each(|(provider, left)| self.metrics.set_budget(provider, left));
+            }
         }
     }
 

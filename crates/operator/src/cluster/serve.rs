@@ -27,9 +27,16 @@ use zonekeeper_kernel::{
     plan::{Change, Operation},
     zone::ZoneKey,
 };
-use zonekeeper_providers::meter::{Meter, Outcome};
+use zonekeeper_providers::{
+    ProviderError,
+    meter::{Meter, Outcome},
+};
 
-use crate::cluster::{tasks, zone_entry::ZoneEntry};
+use crate::cluster::{
+    figures::{Figures, ZoneFigures},
+    job::PassResult,
+    tasks,
+};
 
 /// A hub that has not moved for this long hangs.
 const HANGING: Duration = Duration::from_secs(120);
@@ -192,14 +199,23 @@ impl Default for Metrics {
 }
 
 impl Metrics {
-    /// A pass over a zone is over.
-    pub fn observe_pass(&self, is_success: bool, took: Duration) {
-        let result = if is_success { "success" } else { "error" };
+    /// A pass over a zone is over, or interrupted.
+    pub fn observe(&self, result: &Result<PassResult, ProviderError>, took: Duration) {
+        match result {
+            Ok(PassResult::Done(pass)) => {
+                self.count_changes(&pass.applied);
+                self.observe_pass("success", took);
+            }
+            Ok(PassResult::Interrupted { applied, .. }) => self.count_changes(applied),
+            Err(_) => self.observe_pass("error", took),
+        }
+    }
+
+    fn observe_pass(&self, result: &'static str, took: Duration) {
         self.passes.get_or_create(&PassLabels { result }).observe(took.as_secs_f64());
     }
 
-    /// Changes were made.
-    pub fn count_changes(&self, changes: &[Change]) {
+    fn count_changes(&self, changes: &[Change]) {
         for change in changes {
             let operation = match change.operation {
                 Operation::Create => "create",
@@ -215,26 +231,28 @@ impl Metrics {
         self.leader.set(1);
     }
 
-    /// What the zones are like now.
-    pub fn set_zones<'a>(&self, zones: impl Iterator<Item = (&'a ZoneKey, &'a ZoneEntry)>) {
+    /// What zones and objects are like now.
+    pub fn set(&self, figures: Figures) {
+        tasks::count_server_failures();
+        self.set_zones(figures.zones);
+        self.set_objects(figures.objects);
+    }
+
+    fn set_zones(&self, zones: Vec<ZoneFigures>) {
         self.records.clear();
         self.held.clear();
         self.ready.clear();
         self.last_success.clear();
-        for (key, entry) in zones.filter(|(_, entry)| entry.is_ours) {
-            let labels = ZoneLabels {
-                namespace: key.namespace.clone(),
-                name: key.name.clone(),
-                domain: entry.object.spec.domain.clone(),
-            };
-            let is_ready = entry.desk.told.as_ref().is_some_and(|verdict| verdict.is_ready());
-            self.ready.get_or_create(&labels).set(i64::from(is_ready));
-            if let Some(time) = &entry.synced {
-                self.last_success.get_or_create(&labels).set(time.0.as_second());
+        for figures in zones {
+            let ZoneKey { namespace, name } = figures.zone;
+            let labels =
+                ZoneLabels { namespace: namespace.clone(), name: name.clone(), domain: figures.domain };
+            self.ready.get_or_create(&labels).set(i64::from(figures.is_ready));
+            if let Some(time) = figures.last_write {
+                self.last_success.get_or_create(&labels).set(time);
             }
-            let Some(survey) = &entry.survey else { continue };
-            self.held.get_or_create(&labels).set(i64::from(survey.outstanding.plan.held));
-            let counts = &survey.counts;
+            let Some((held, counts)) = figures.survey else { continue };
+            self.held.get_or_create(&labels).set(i64::from(held));
             for (state, count) in [
                 ("desired", counts.desired),
                 ("live", counts.live),
@@ -242,16 +260,15 @@ impl Metrics {
                 ("foreign", counts.foreign),
                 ("orphaned", counts.orphaned),
             ] {
-                let labels = RecordLabels { namespace: key.namespace.clone(), name: key.name.clone(), state };
+                let labels = RecordLabels { namespace: namespace.clone(), name: name.clone(), state };
                 self.records.get_or_create(&labels).set(count as i64);
             }
         }
     }
 
-    /// How many objects there are, by kind and reason.
-    pub fn set_objects(&self, objects: impl Iterator<Item = (&'static str, Reason)>) {
+    fn set_objects(&self, objects: Vec<(&'static str, Reason)>) {
         let mut counts: BTreeMap<(&'static str, Reason), i64> = BTreeMap::new();
-        objects.for_each(|object| *counts.entry(object).or_default() += 1);
+        objects.into_iter().for_each(|object| *counts.entry(object).or_default() += 1);
         self.objects.clear();
         for ((kind, reason), count) in counts {
             self.objects.get_or_create(&ObjectLabels { kind, reason: reason.as_str() }).set(count);
@@ -259,10 +276,8 @@ impl Metrics {
     }
 
     /// How many requests a provider's credentials may still make.
-    pub fn set_budget(&self, provider: &str, left: Option<usize>) {
-        if let Some(left) = left {
-            self.budget.get_or_create(&ProviderLabels { provider: provider.to_owned() }).set(left as i64);
-        }
+    pub fn set_budget(&self, provider: String, left: usize) {
+        self.budget.get_or_create(&ProviderLabels { provider }).set(left as i64);
     }
 
     /// Measures the requests of one provider.

@@ -18,7 +18,7 @@ use crate::cluster::{
     job::Drifted,
     providers::ProviderEntry,
     records::RecordEntry,
-    zone_entry::{Lent, ZoneEntry},
+    zone_entry::ZoneEntry,
 };
 
 /// How many visible zones a status lists.
@@ -195,15 +195,12 @@ pub fn zone_status(entry: &ZoneEntry, verdict: &Verdict, now: Now) -> DNSZoneSta
             message: drift.unwrap_or("nothing was changed from outside"),
         },
     ]);
-    let access = match &entry.worker {
-        Lent::Here(worker) => Some(worker.access()),
-        Lent::None | Lent::Away => None,
-    };
+    let found = entry.worker.facts();
     DNSZoneStatus {
         observed_generation: generation,
         provider: entry.provider.clone(),
-        zone_id: access.map(|access| access.id().to_owned()).or(before.zone_id),
-        name_servers: access.map(|access| access.name_servers().to_vec()).unwrap_or(before.name_servers),
+        zone_id: found.map(|facts| facts.id.clone()).or(before.zone_id),
+        name_servers: found.map(|facts| facts.name_servers.clone()).unwrap_or(before.name_servers),
         records: survey.map(|survey| counts(&survey.counts)).or(before.records),
         guard: (entry.guard != Default::default()).then(|| entry.guard.clone()),
         effective_interval: entry.effective_interval.clone(),
@@ -307,10 +304,7 @@ pub fn is_released(object: &impl ResourceExt) -> bool {
 }
 
 fn zone_id(entry: &ZoneEntry) -> Option<String> {
-    match &entry.worker {
-        Lent::Here(worker) => Some(worker.access().id().to_owned()),
-        Lent::None | Lent::Away => entry.object.status.as_ref().and_then(|status| status.zone_id.clone()),
-    }
+    entry.id_at_provider().map(str::to_owned)
 }
 
 fn counts(counts: &zonekeeper_kernel::plan::Counts) -> RecordCounts {

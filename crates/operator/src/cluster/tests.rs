@@ -1,6 +1,6 @@
 //! The hub as a function: messages and the time in, effects out.
 
-use std::{collections::BTreeSet, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, time::Duration};
 
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ use crate::cluster::{
 };
 
 fn hub() -> Hub {
-    Hub::new("zonekeeper-system".into(), "zonekeeper.dev/controller".into(), "us".into(), Arc::default())
+    Hub::new("zonekeeper-system".into(), "zonekeeper.dev/controller".into(), "us".into())
 }
 
 /// An object as the API server gives it.
@@ -67,7 +67,10 @@ fn texts(effects: Vec<Effect>) -> Vec<String> {
         Effect::CreateMarkerKey(key) => format!("create {}", key.1),
         Effect::Declare(..) => "declare".into(),
         Effect::Retract(..) => "retract".into(),
-        Effect::ShutDown(_) => "shut down".into(),
+        Effect::UseProvider(name, _) => format!("use {name}"),
+        Effect::CloseProvider(name) => format!("close {name}"),
+        Effect::CloseZone(zone) => format!("close {zone}"),
+        Effect::Measure(_) => "measure".into(),
     };
     effects.into_iter().map(text).collect()
 }

@@ -15,7 +15,15 @@ use zonekeeper_api::{
     DNSZone, GoDuration, GuardStatus, Reason,
     wellknown::{APPROVE_PLAN, ZONE_FINALIZER},
 };
-use zonekeeper_kernel::{guard::Approval, name::Name, rdata::RecordType, resolve::Intent, zone::Zone};
+use zonekeeper_kernel::{
+    guard::{Approval, Window},
+    holder::Holder,
+    name::Name,
+    rdata::RecordType,
+    record::RecordId,
+    resolve::Intent,
+    zone::Zone,
+};
 use zonekeeper_sources::{Reading, object::ObjectRef};
 
 use crate::{
@@ -29,7 +37,7 @@ use crate::{
         witness::Confirmed,
         write::Desk,
     },
-    zone::{GuardRecord, ZoneWorker},
+    zone::{GuardRecord, Settings},
 };
 
 const INTERVAL: Duration = Duration::from_secs(60);
@@ -54,7 +62,13 @@ pub struct ZoneEntry {
     pub trouble: Option<Verdict>,
     /// Why the last pass over it did not get through.
     pub hiccup: Option<Verdict>,
-    pub worker: Lent,
+    pub worker: WorkerSlot,
+    /// How the worker is to be set up when the next pass begins.
+    pub setup: Option<WorkerSetup>,
+    /// Deletes that settle in it.
+    pub settling: Option<Settling>,
+    /// Whether deletes are to settle anew: nothing was looked at for a while.
+    pub settles_anew: bool,
     /// The search for it at its provider that counts; 0 where that found nothing.
     pub attempt: u64,
     /// Whether that search is under way: no pass begins with an access that is about to be replaced.
@@ -119,15 +133,51 @@ pub enum Wisher {
     Source(ObjectRef, RecordType),
 }
 
-/// Where a zone's worker is.
-#[derive(Default)]
-pub enum Lent {
-    /// There is none.
+/// Whether a zone is open at its provider, and whether a pass is under way.
+#[derive(Debug, Default)]
+pub enum WorkerSlot {
+    /// It was not found yet.
     #[default]
-    None,
-    Here(Box<ZoneWorker>),
+    Closed,
+    Idle(ZoneFacts),
     /// With a pass.
-    Away,
+    Busy(ZoneFacts),
+}
+
+/// What is known of a zone that was found at its provider.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ZoneFacts {
+    pub id: String,
+    pub name_servers: Vec<String>,
+    /// How many bytes a record's comment may have; none where there are no comments.
+    pub comment_limit: Option<usize>,
+}
+
+/// How a zone's worker is set up before a pass.
+#[derive(Debug, Clone)]
+pub struct WorkerSetup {
+    /// The search that found the zone.
+    pub attempt: u64,
+    pub settings: Settings,
+    /// For a worker that begins anew.
+    pub memory: Option<WorkerMemory>,
+}
+
+/// What a worker that begins anew is given.
+#[derive(Debug, Clone)]
+pub struct WorkerMemory {
+    /// The guard's window, and when it began.
+    pub window: Option<(Instant, Window)>,
+    /// Records that statuses know by their id.
+    pub known: Vec<(RecordId, (Name, RecordType), Holder)>,
+}
+
+/// Deletes that settle in a zone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settling {
+    /// When they are to be judged.
+    pub due: Instant,
+    pub names: BTreeSet<Name>,
 }
 
 /// What must be looked at.
@@ -137,21 +187,50 @@ pub enum Dirty {
     Everything,
 }
 
-// === impl Lent ===
+// === impl WorkerSlot ===
 
-impl Lent {
-    /// Takes the worker, where it is here.
-    pub fn lend(&mut self) -> Option<Box<ZoneWorker>> {
+impl WorkerSlot {
+    /// Takes the worker for a pass; says whether it was there.
+    pub fn take(&mut self) -> bool {
         match std::mem::take(self) {
-            Self::Here(worker) => {
-                *self = Self::Away;
-                Some(worker)
+            Self::Idle(facts) => {
+                *self = Self::Busy(facts);
+                true
             }
             other => {
                 *self = other;
-                None
+                false
             }
         }
+    }
+
+    /// The worker is back.
+    pub fn put_back(&mut self) {
+        *self = match std::mem::take(self) {
+            Self::Busy(facts) | Self::Idle(facts) => Self::Idle(facts),
+            Self::Closed => Self::Closed,
+        };
+    }
+
+    /// What is known of the zone, where it is open and no pass is under way.
+    pub fn idle(&self) -> Option<&ZoneFacts> {
+        match self {
+            Self::Idle(facts) => Some(facts),
+            Self::Closed | Self::Busy(_) => None,
+        }
+    }
+
+    /// What is known of the zone, where it is open.
+    pub fn facts(&self) -> Option<&ZoneFacts> {
+        match self {
+            Self::Idle(facts) | Self::Busy(facts) => Some(facts),
+            Self::Closed => None,
+        }
+    }
+
+    /// Whether a pass is under way.
+    pub fn is_busy(&self) -> bool {
+        matches!(self, Self::Busy(_))
     }
 }
 
@@ -220,7 +299,10 @@ impl ZoneEntry {
             source_trouble: None,
             trouble: None,
             hiccup: None,
-            worker: Lent::None,
+            worker: WorkerSlot::Closed,
+            setup: None,
+            settling: None,
+            settles_anew: false,
             attempt: 0,
             is_opening: false,
             wants_opening: false,
@@ -260,7 +342,8 @@ impl ZoneEntry {
 
     /// Forgets what was read and found; a pass that is under way does not count any more, and what waits for it ends.
     pub fn begin_anew(&mut self) {
-        (self.worker, self.attempt, self.pass) = (Lent::None, 0, 0);
+        (self.worker, self.attempt, self.pass) = (WorkerSlot::Closed, 0, 0);
+        (self.setup, self.settling, self.settles_anew) = (None, None, false);
         (self.is_opening, self.wants_opening) = (false, false);
         (self.survey, self.has_held, self.dirty) = (None, false, Dirty::Everything);
         self.forget_needs();
@@ -275,6 +358,12 @@ impl ZoneEntry {
     pub fn confirmed_at(&self, now: Instant) -> Arc<Confirmed> {
         let fresh = self.confirmed.as_ref().filter(|(at, _)| now - *at < FRESH);
         fresh.map(|(_, confirmed)| confirmed.clone()).unwrap_or_default()
+    }
+
+    /// Works by other settings from the next pass on.
+    pub fn adjust_worker(&mut self, settings: Settings) {
+        let memory = self.setup.take().and_then(|setup| setup.memory);
+        self.setup = Some(WorkerSetup { attempt: self.attempt, settings, memory });
     }
 
     /// Whether it is being deleted.
@@ -297,14 +386,6 @@ impl ZoneEntry {
         self.object.spec.interval.to_std().unwrap_or(INTERVAL)
     }
 
-    /// When deletes that settle in it are to be judged.
-    pub fn settles_at(&self) -> Option<Instant> {
-        match &self.worker {
-            Lent::Here(worker) => worker.settles_at(),
-            Lent::None | Lent::Away => None,
-        }
-    }
-
     /// Whether it was looked at as a whole since this process began.
     pub fn is_surveyed(&self) -> bool {
         self.survey.is_some()
@@ -312,16 +393,14 @@ impl ZoneEntry {
 
     /// Whether it was found at its provider, now or before.
     pub fn was_found(&self) -> bool {
-        !matches!(self.worker, Lent::None)
+        self.worker.facts().is_some()
             || self.object.status.as_ref().is_some_and(|status| status.zone_id.is_some())
     }
 
     /// Its id at its provider, where that is known; what another release knows of its own stands in the status.
     pub fn id_at_provider(&self) -> Option<&str> {
-        match &self.worker {
-            Lent::Here(worker) => Some(worker.access().id()),
-            Lent::None | Lent::Away => self.object.status.as_ref()?.zone_id.as_deref(),
-        }
+        let known = self.worker.facts().map(|facts| facts.id.as_str());
+        known.or_else(|| self.object.status.as_ref()?.zone_id.as_deref())
     }
 
     /// Whether it is worked on, by us or by another release.

@@ -104,11 +104,13 @@ impl Hub {
             let domain = |entry: &ZoneEntry| entry.zone.as_ref().map(|zone| zone.domain.clone());
             other.provider == entry.provider && domain(other) == domain(&entry)
         };
-        if let (Some(builtin), Some(zone)) = (self.builtin_of(entry.provider.as_deref()), &entry.zone)
+        if let (Some(provider), Some(zone)) = (&entry.provider, &entry.zone)
+            && self.is_builtin(provider)
             && !self.zones.values().any(is_served_by)
         {
-            self.effects.push(Effect::Retract(builtin, zone.domain.clone()));
+            self.effects.push(Effect::Retract(provider.clone(), zone.domain.clone()));
         }
+        self.effects.push(Effect::CloseZone(key.clone()));
         if let Some(provider) = entry.provider.clone() {
             self.release_provider(&provider);
             self.reconsider_zones_of(&provider);
@@ -151,6 +153,7 @@ impl Hub {
                 if has_changed_hands {
                     // Whatever this release knew of it, the other one went on since.
                     entry.begin_anew();
+                    self.effects.push(Effect::CloseZone(key.clone()));
                 }
                 match declare::zone(&object, &provider).and_then(|zone| declare::rules(&object).map(|_| zone))
                 {
