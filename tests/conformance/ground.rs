@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use cloudflare_sim::{Knobs, Plan, knobs, knobs::RecordQuota};
 use dns_servers::Software;
 use serde_json::json;
-use zonekeeper::zone::Pass;
+use zonekeeper::engine::Pass;
 use zonekeeper_kernel::{
     capability::{AttributeSupport, Capabilities, TypeSupport},
     name::Name,

@@ -1,6 +1,6 @@
 //! What is held, what is reverted, and what is left alone.
 
-use zonekeeper::zone::{GuardMemory, Order, Pass, Waiting};
+use zonekeeper::engine::{GuardMemory, Order, Pass, Waiting};
 use zonekeeper_kernel::{
     guard::{Approval, HeldFor, Limits},
     plan::{Evidence, Operation, Scope},
@@ -146,7 +146,7 @@ pub async fn without_evidence_nothing_is_deleted(ground: &mut Ground) {
             approval: &Approval::None,
             waiting: Waiting::Never,
             progress: &|_| {},
-            deletes: zonekeeper::zone::Deletes::Complete,
+            deletes: zonekeeper::engine::Deletes::Complete,
             memory: GuardMemory::Run,
         })
         .await

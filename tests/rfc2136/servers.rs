@@ -2,7 +2,7 @@
 
 use control_plane::{DEADLINE, eventually};
 use dns_servers::Software;
-use zonekeeper::zone::Pass;
+use zonekeeper::engine::Pass;
 use zonekeeper_providers::{ProviderError, rfc2136::Settings};
 use zonekeeper_tests::{
     stage::{AtServer, DOMAIN, Marks, Stage},

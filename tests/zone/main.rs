@@ -12,11 +12,12 @@ use std::{
 };
 
 use server::Server;
-use zonekeeper::zone::GuardRecord;
+use zonekeeper::engine::GuardRecord;
 use zonekeeper_kernel::{
     desired::Adoption,
     guard::{Approval, Limits},
     mutant::{self, MUTANTS, Part},
+    plan::Evidence,
     rdata::{Rdata, RecordType},
 };
 use zonekeeper_tests::{
@@ -130,6 +131,16 @@ async fn an_approval_is_written_down_first() {
     assert_eq!(used, [(held.hash, 0)], "once, before anything was sent");
 }
 
+async fn an_approval_of_what_does_not_count_is_written_down_once() {
+    let (server, mut stage) = zone_with(&sets(0..6), Some(Limits::default())).await;
+    let saved = save_into(&mut stage, &server);
+    // Nothing was seen of the objects that are missing: their records are orphans, which the window does not count.
+    stage.evidence = Evidence::seen([]);
+    let held = stage.sync(&sets(0..1)).await.unwrap().verdict;
+    stage.sync_approved(&sets(0..1), &Approval::Held(held.hash.clone())).await.unwrap();
+    assert_eq!((server.contents().len(), saved.lock().unwrap().len()), (1, 1));
+}
+
 async fn the_window_is_written_down_first() {
     let (server, mut stage) = zone_with(&sets(0..6), Some(Limits::default())).await;
     let saved = save_into(&mut stage, &server);
@@ -198,6 +209,9 @@ fn run(name: &str) {
             "deletes_add_up_within_a_window" => deletes_add_up_within_a_window().await,
             "a_lost_delete_counts" => a_lost_delete_counts().await,
             "an_approval_is_written_down_first" => an_approval_is_written_down_first().await,
+            "an_approval_of_what_does_not_count_is_written_down_once" => {
+                an_approval_of_what_does_not_count_is_written_down_once().await
+            }
             "the_window_is_written_down_first" => the_window_is_written_down_first().await,
             "what_was_read_before_saving_is_not_read_again" => {
                 what_was_read_before_saving_is_not_read_again().await
@@ -220,6 +234,7 @@ scenarios! {
     deletes_add_up_within_a_window
     a_lost_delete_counts
     an_approval_is_written_down_first
+    an_approval_of_what_does_not_count_is_written_down_once
     the_window_is_written_down_first
     what_was_read_before_saving_is_not_read_again
     a_wiped_marker_is_put_back

@@ -1,11 +1,14 @@
 //! Runs the loop of one zone after another, and is the library behind the `zonekeeper` binary.
 
 pub mod address_source;
-pub mod cluster;
 pub mod commands;
 pub mod declare;
+pub mod engine;
 pub mod folder;
+pub mod kube;
+pub mod model;
 pub mod report;
+pub mod runner;
+pub mod serve;
 pub mod session;
 pub mod telemetry;
-pub mod zone;

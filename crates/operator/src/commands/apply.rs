@@ -8,9 +8,9 @@ use zonekeeper_kernel::render;
 
 use crate::{
     commands::{Ending, options::FolderOptions, progress::Bar, say},
+    engine::Deletes,
     report::shown_line,
     session::{Approved, Report, Serving, Session},
-    zone::Deletes,
 };
 
 /// Apply once, from CI.

@@ -9,9 +9,9 @@ use ipnet::IpNet;
 use crate::{
     address_source::Reachable,
     commands::say,
+    engine::Waiting,
     folder::{self, Folder, Problem},
     session::{Options, Serving, Session},
-    zone::Waiting,
 };
 
 /// Cloudflare blocks for five minutes at most; longer than that nobody waits for one run.

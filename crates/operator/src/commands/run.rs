@@ -13,12 +13,14 @@ use zonekeeper_providers::fence::{Fence, Unfenced};
 
 use crate::{
     address_source::Reachable,
-    cluster::{self, Election, Health, Metrics, overview::Ear, presence::Presence},
     commands::{
         Ending,
         connect::{self, ClusterOptions},
         up::ended,
     },
+    kube::{lease::Election, presence::Presence},
+    runner,
+    serve::{self, Ear, Health, Metrics},
     telemetry::Telemetry,
 };
 
@@ -71,8 +73,8 @@ impl Run {
         let client = connect::client(config)?;
         let (health, metrics) = (Arc::new(Health::default()), Arc::new(Metrics::default()));
         let ear = Arc::new(Ear::default());
-        cluster::serve(self.listen, health.clone(), metrics.clone()).await?;
-        let served = cluster::api::serve(self.api_listen, ear.clone(), client.clone()).await?;
+        serve::serve(self.listen, health.clone(), metrics.clone()).await?;
+        let served = serve::api::serve(self.api_listen, ear.clone(), client.clone()).await?;
         let lease = format!("zonekeeper-{}", self.controller_name.replace('/', "-"));
         let mut election = self.leader_elect.then(|| {
             let identity =
@@ -94,7 +96,7 @@ impl Run {
         let owner = cluster_id(&client).await?;
         Presence::own(&namespace, served).announce(&client, &lease).await;
         let ending = Arc::new(Notify::new());
-        let options = cluster::Options {
+        let options = runner::Options {
             client,
             watching,
             namespace,
@@ -107,7 +109,7 @@ impl Run {
             ending: ending.clone(),
         };
         let operator = async {
-            let running = cluster::run(options, owner);
+            let running = runner::run(options, owner);
             tokio::pin!(running);
             tokio::select! {
                 () = &mut running => return,

@@ -14,16 +14,14 @@ use k8s_openapi::api::core::v1::Pod;
 use kube::{Api, Client};
 
 use crate::{
-    cluster::{
-        overview::{self, Overview, Row},
-        presence::Presence,
-    },
     commands::{
         Ending,
         connect::ClusterOptions,
         say,
         table::{aligned, shortened},
     },
+    kube::presence::Presence,
+    model::overview::{self, Overview, Row},
 };
 
 /// An operator that is not there must not keep anybody waiting.

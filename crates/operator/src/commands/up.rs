@@ -18,10 +18,10 @@ use crate::{
         say,
         table::{aligned, shortened},
     },
+    engine::Deletes,
     folder::Folder,
     report::shown_line,
     session::{Report, Serving, Session},
-    zone::Deletes,
 };
 
 /// How long objects may be gone for a moment.

@@ -21,7 +21,7 @@ use zonekeeper_sources::{Reading, adoption};
 
 use crate::{
     declare::{BadField, ProviderSettings, label_selector, namespaces, patterns},
-    zone::Settings,
+    engine::Settings,
 };
 
 const WINDOW: Duration = Duration::from_secs(600);

@@ -26,8 +26,8 @@ use zonekeeper_providers::{Provider, ProviderError, builtin::Builtin, cloudflare
 use crate::{
     address_source::Reachable,
     declare::ProviderSettings,
+    engine::{Deletes, GuardMemory, Order, Pass, Waiting, ZoneWorker},
     folder::{Declared, Folder, Problem},
-    zone::{Deletes, GuardMemory, Order, Pass, Waiting, ZoneWorker},
 };
 use answers::Answers;
 use parked::Parked;

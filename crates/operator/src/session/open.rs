@@ -24,13 +24,13 @@ use zonekeeper_providers::{
 
 use crate::{
     declare::{self, Backend, BadField, ProviderSettings, provider_settings},
+    engine::{Waiting, ZoneWorker},
     folder::{self, Declared, Folder, Problem, builtin_provider},
     session::{
         FolderCredentials, OpenProvider, OpenZone, Serving, Session,
         binding::binding,
         parked::{Former, Place},
     },
-    zone::{Waiting, ZoneWorker},
 };
 
 /// A zone that waits longer for the request budget is come back to.

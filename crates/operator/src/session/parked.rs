@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use tokio::time::Instant;
 use zonekeeper_kernel::zone::Zone;
 
-use crate::zone::ZoneWorker;
+use crate::engine::ZoneWorker;
 
 /// A zone by its provider and domain, whatever object declares it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

@@ -22,9 +22,9 @@ use zonekeeper_sources::{Addresses, Asked, Surroundings, Unknown, record_set};
 
 use crate::{
     declare,
+    engine::{Pass, ZoneWorker, resolve_intents},
     folder::Folder,
     session::{OpenZone, ZoneReport, ZoneState},
-    zone::{Pass, ZoneWorker, resolve_wishes},
 };
 
 /// The wishes of a folder, by zone.
@@ -197,7 +197,7 @@ impl Wishes {
 
     fn resolve(&self, zone: &Zone, worker: &ZoneWorker) -> (Desired, Vec<Rejection>) {
         let wishes = self.by_zone.get(&zone.key).map_or(&[][..], Vec::as_slice);
-        resolve_wishes(zone, worker, wishes.iter().map(|(name, intent)| (name, intent)))
+        resolve_intents(zone, worker, wishes.iter().map(|(name, intent)| (name, intent)))
     }
 
     /// Keeps what the namespaces of refused wishes hold at their names: an object may have been renamed.

@@ -1,0 +1,383 @@
+//! One zone's way from a wish to the provider and back: observe, plan, guard, apply.
+
+mod cache;
+mod drift;
+mod intents;
+mod log;
+pub mod open;
+mod outcomes;
+mod pass;
+mod plan_status;
+mod repeats;
+mod run;
+mod settling;
+
+pub use cache::Cache;
+pub use intents::resolve_intents;
+pub use pass::{Failure, GuardMemory, GuardRecord, Order, Pass, Waiting};
+pub use settling::Deletes;
+
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
+
+use tokio::time::Instant;
+
+use zonekeeper_kernel::{
+    capability::Capabilities,
+    claim::{Claim, Known, KnownIds, NameClaims},
+    guard::{self, Approval, Limits, Subject, Verdict, Window},
+    holder::{Holder, HolderRef},
+    marker::{Form, Registry, comment},
+    name::Name,
+    plan::{Cause, Change, Evidence, Plan, Scope, Settled, Situation, plan},
+    rdata::{Rdata, RecordType},
+    record::{LiveRecord, RecordId},
+    render,
+    resolve::Incumbents,
+    zone::{Policy, Rules},
+};
+use zonekeeper_providers::{ProviderError, ZoneAccess};
+
+use zonekeeper_kernel::desired::{Desired, DesiredSet};
+
+use settling::Settling;
+
+/// Owns one zone: nobody else in this process reads or writes it.
+pub struct ZoneWorker {
+    access: Arc<dyn ZoneAccess>,
+    capabilities: Capabilities,
+    settings: Settings,
+    cache: Cache,
+    known: Known,
+    settled: Settled,
+    settling: Settling,
+    window: Option<(Instant, Window)>,
+    /// Changes that were counted though nobody knows whether they were made.
+    in_doubt: BTreeSet<String>,
+    /// How many sets are ours, as the last look at the whole zone and our own writes since say.
+    owned: usize,
+    /// What was written a short time ago, so that it is not written without end.
+    repeats: repeats::Repeats,
+    /// Names that were read, and when, before the pass ended to have the guard's memory saved.
+    reread: Option<(Instant, BTreeSet<Name>)>,
+    logged: log::Logged,
+}
+
+/// How a zone is worked on.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// What held plans are bound to: the object's uid, or provider and domain.
+    pub identity: String,
+    /// How ownership is remembered.
+    pub registry: Registry,
+    /// How far we may go.
+    pub rules: Rules,
+    /// How much may change at once; none where all that is there lives in this process.
+    pub limits: Option<Limits>,
+    /// How long the guard adds changes up.
+    pub window: Duration,
+    /// How long no further delete may come before deletes are judged.
+    pub settle: Duration,
+    /// Whether all that is there is ours: the zone lives in this process.
+    pub is_all_ours: bool,
+}
+
+// === impl ZoneWorker ===
+
+impl ZoneWorker {
+    /// A worker that has read nothing yet.
+    pub fn new(access: Arc<dyn ZoneAccess>, settings: Settings) -> Self {
+        let cache = Cache::new(settings.registry.marker_index());
+        Self {
+            capabilities: access.capabilities(),
+            access,
+            known: if settings.is_all_ours { Known::Everything } else { Known::Ids(KnownIds::default()) },
+            settings,
+            cache,
+            settled: Settled::default(),
+            settling: Settling::default(),
+            window: None,
+            in_doubt: BTreeSet::new(),
+            owned: 0,
+            repeats: repeats::Repeats::default(),
+            reread: None,
+            logged: log::Logged::default(),
+        }
+    }
+
+    /// The zone at its provider.
+    pub fn access(&self) -> &Arc<dyn ZoneAccess> {
+        &self.access
+    }
+
+    /// How it is worked on.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// What the zone can hold.
+    pub fn capabilities(&self) -> &Capabilities {
+        &self.capabilities
+    }
+
+    /// The live records, where they were read.
+    pub fn cache(&self) -> &Cache {
+        &self.cache
+    }
+
+    /// Works by other settings from now on; what was written is remembered, and what was read too unless the
+    /// access is another.
+    ///
+    /// Assumes: the same access comes with the same registry.
+    pub fn adjust(&mut self, access: Arc<dyn ZoneAccess>, settings: Settings) {
+        if !Arc::ptr_eq(&self.access, &access) {
+            self.cache.reindex(settings.registry.marker_index());
+            if settings.is_all_ours {
+                // A server inside this process that is made anew is empty: what is missing there is no drift.
+                self.settled = Settled::default();
+            }
+        }
+        self.capabilities = access.capabilities();
+        self.access = access;
+        self.settings = settings;
+    }
+
+    /// Says what will be asked for, and at which names something may be left: where a zone can't be listed, only that
+    /// is read. A set may be there as any type that another can become, and what is left as any type at all.
+    pub fn expect<'a>(
+        &mut self,
+        wanted: impl Iterator<Item = (&'a Name, RecordType)>,
+        left: impl Iterator<Item = &'a Name>,
+    ) {
+        let registry = &self.settings.registry;
+        let (mut wanted, mut left) = (Some(wanted), Some(left));
+        let mut names = || {
+            let wanted = wanted.take().into_iter().flatten().flat_map(|(name, rtype)| {
+                registry.names_about(name, [rtype, RecordType::A, RecordType::AAAA, RecordType::CNAME])
+            });
+            let left = left.take().into_iter().flatten();
+            wanted.chain(left.flat_map(|name| registry.names_about(name, RecordType::known()))).collect()
+        };
+        if self.access.attend_to(&mut names) {
+            self.cache.forget();
+        }
+    }
+
+    /// Reads the zone, unless that was done already.
+    pub async fn observe(&mut self) -> Result<(), ProviderError> {
+        let is_listed = match self.cache.fill(&*self.access).await {
+            // A scan that does not fit into the budget keeps no change waiting: the next one comes.
+            Err(ProviderError::RateLimited { .. }) if self.cache.put_off_scan() => false,
+            other => other?,
+        };
+        self.forget_what_is_gone(is_listed);
+        Ok(())
+    }
+
+    /// Reads some names afresh.
+    async fn refresh(&mut self, names: &BTreeSet<Name>) -> Result<(), ProviderError> {
+        let is_listed = self.cache.refresh(&*self.access, names).await?;
+        self.forget_what_is_gone(is_listed);
+        Ok(())
+    }
+
+    /// What a listing does not hold is not known by its id any more, where another record may have that one day.
+    fn forget_what_is_gone(&mut self, is_listed: bool) {
+        let Known::Ids(known) = &mut self.known else { return };
+        if !is_listed || !self.access.reuses_ids() || known.is_empty() {
+            return;
+        }
+        known.keep_only(self.cache.live().iter().flat_map(|(_, records)| records).map(|record| &record.id));
+    }
+
+    /// Forgets what was read: it is not true any more.
+    pub fn forget(&mut self) {
+        self.reread = None;
+        self.cache.forget();
+    }
+
+    /// Reads the zone again in the next pass, to see whether anything has changed.
+    pub fn scan(&mut self) {
+        self.cache.scan();
+    }
+
+    /// Who holds the sets of the zone now, for the resolver.
+    ///
+    /// Assumes: the zone was observed.
+    pub fn incumbents(&self, names: impl IntoIterator<Item = Name>) -> Incumbents {
+        let mut incumbents = Incumbents::new();
+        for name in names {
+            let held: Vec<_> = self
+                .held_at(&name)
+                .into_iter()
+                .map(|(record, holder)| (record.rdata.rtype(), holder))
+                .collect();
+            if !held.is_empty() {
+                incumbents.insert(name, held);
+            }
+        }
+        incumbents
+    }
+
+    /// Plans the zone, or some of its names.
+    pub fn plan(&self, desired: &Desired, evidence: &Evidence, scope: Scope<'_>) -> Plan {
+        let situation = Situation {
+            desired,
+            live: self.cache.live(),
+            registry: &self.settings.registry,
+            known: &self.known,
+            rules: &self.settings.rules,
+            capabilities: &self.capabilities,
+            evidence,
+            settled: &self.settled,
+        };
+        plan(&situation, scope)
+    }
+
+    /// Has the guard judge the changes of a plan, which it takes out of it.
+    pub fn guard(
+        &mut self,
+        plan: &mut Plan,
+        scope: Scope<'_>,
+        approval: &Approval,
+        deletes: Deletes,
+    ) -> Verdict {
+        if let Scope::Zone = scope {
+            self.owned = plan.counts.owned;
+        }
+        if self.window.as_ref().is_some_and(|(begun, _)| begun.elapsed() > self.settings.window) {
+            self.window = None;
+        }
+        self.judge_doubts(&plan.changes);
+        self.name_holders(&mut plan.changes);
+        let is_judged = self.settings.limits.is_some() && self.settings.rules.policy != Policy::Observe;
+        let settling = match deletes {
+            Deletes::SeenAt(seen) if is_judged => {
+                self.settling.take_unsettled(&mut plan.changes, scope, seen, self.settings.settle)
+            }
+            Deletes::SeenAt(_) | Deletes::Complete => {
+                self.settling.restart();
+                Vec::new()
+            }
+        };
+        // A window begins with the first change that counts, whether or not it is held.
+        if self.window.is_none() && plan.changes.iter().any(Window::counts) {
+            self.window = Some(self.new_window());
+        }
+        let (_, window) = self.window.clone().unwrap_or_else(|| self.new_window());
+        let subject = Subject {
+            identity: &self.settings.identity,
+            domain: &self.settings.registry.domain,
+            rules: &self.settings.rules,
+            limits: self.settings.limits,
+        };
+        let verdict = guard::clear(std::mem::take(&mut plan.changes), &subject, window, approval);
+        Verdict { settling, ..verdict }
+    }
+
+    /// Names in full who gives up a set, where its marker had room for a hash only and we know whose that is.
+    fn name_holders(&self, changes: &mut [Change]) {
+        for change in changes {
+            if let Cause::Released(named @ HolderRef::Hash(_)) = &change.cause
+                && let Some(holder) = self.settled.former_holder(&change.name, change.rtype, named)
+            {
+                change.cause = Cause::Released(HolderRef::Full(holder.clone()));
+            }
+        }
+    }
+
+    /// When deletes that settle are to be judged; none where there are none.
+    pub fn settles_at(&self) -> Option<Instant> {
+        self.settling.due()
+    }
+
+    /// The names at which deletes settle: they are judged in one pass.
+    pub fn settling_names(&self) -> impl Iterator<Item = &Name> {
+        self.settling.names()
+    }
+
+    /// Has deletes settle anew: nothing was looked at for a while.
+    pub fn settle_anew(&mut self) {
+        self.settling.restart();
+    }
+
+    /// What is still to be done was not done.
+    fn judge_doubts(&mut self, planned: &[Change]) {
+        let Some((_, window)) = &mut self.window else { return self.in_doubt.clear() };
+        if self.in_doubt.is_empty() {
+            return;
+        }
+        for change in planned.iter().filter(|change| Window::counts(change)) {
+            if self.in_doubt.remove(&render::hash_line(change)) {
+                window.uncount(change);
+            }
+        }
+    }
+
+    fn new_window(&self) -> (Instant, Window) {
+        (Instant::now(), Window { owned_at_start: self.owned, ..Window::default() })
+    }
+
+    /// Takes records for ours that a RecordSet's status knows, each at this name and type only.
+    pub fn recall(&mut self, ids: impl IntoIterator<Item = (RecordId, (Name, RecordType), Holder)>) {
+        if let Known::Ids(known) = &mut self.known {
+            ids.into_iter().for_each(|(id, place, holder)| known.insert(id, place, holder));
+        }
+    }
+
+    /// Takes a wish for applied: what differs from it is drift.
+    pub fn settled_before(&mut self, name: Name, set: DesiredSet) {
+        self.settled.insert(name, set);
+    }
+
+    /// Goes on in a window that began before this process.
+    pub fn resume(&mut self, begun: Instant, window: Window) {
+        self.window = Some((begun, window));
+    }
+
+    /// Whether a marker of our owner id is there, whether or not we can verify it.
+    ///
+    /// Assumes: the zone was observed.
+    pub fn shows_our_id(&self) -> bool {
+        self.settings.registry.is_named_in(self.cache.live())
+    }
+
+    /// Forgets whose a record is: where no marker says so either, it is nobody's from now on.
+    pub fn disclaim(&mut self, name: &Name, rdata: &Rdata) {
+        let Known::Ids(known) = &mut self.known else { return };
+        for record in self.cache.live().at(name).iter().filter(|record| record.rdata == *rdata) {
+            known.remove(&record.id);
+        }
+    }
+
+    /// Whether a record that is ours was published under our own owner id: how those of an id that was taken over
+    /// came about is not known.
+    pub fn is_published_by_us(&self, name: &Name, rdata: &Rdata) -> bool {
+        let registry = &self.settings.registry;
+        match &registry.form {
+            Form::None => true,
+            Form::Comment(_) => {
+                let mut records = self.cache.live().at(name).iter().filter(|record| record.rdata == *rdata);
+                records.all(|record| {
+                    comment::split(&record.comment)
+                        .marker
+                        .is_none_or(|marker| marker.owner == registry.owner.hash())
+                })
+            }
+            Form::Txt(form) => {
+                let claims = NameClaims::read(registry, &self.known, self.cache.live(), name);
+                let marker = claims.marker(rdata.rtype()).and_then(|marker| form.read(&marker.record.rdata));
+                marker.is_none_or(|labels| labels.owner() == registry.owner.as_str())
+            }
+        }
+    }
+
+    /// Who holds the live records at a name, one entry per record of ours.
+    pub fn held_at(&self, name: &Name) -> Vec<(&LiveRecord, HolderRef)> {
+        let claims = NameClaims::read(&self.settings.registry, &self.known, self.cache.live(), name);
+        let ours = claims.records.into_iter().filter_map(|(record, claim)| match claim {
+            Claim::Ours { holder, .. } => Some((record, holder)),
+            Claim::Foreign { .. } | Claim::Unclaimed => None,
+        });
+        ours.collect()
+    }
+}

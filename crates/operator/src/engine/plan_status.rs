@@ -1,0 +1,59 @@
+//! What is left to do in a zone, for its status.
+
+use zonekeeper_api::{PlanStatus, PlannedChange, wellknown::APPROVE_PLAN};
+use zonekeeper_kernel::name::Name;
+
+use crate::{
+    engine::Pass,
+    model::pass::Outstanding,
+    report::{Tally, change_json, shown},
+};
+
+/// How many changes a status lists; and how large they may be together, so that a status stays readable.
+const MOST_CHANGES: usize = 100;
+const MOST_BYTES: usize = 50_000;
+
+/// What a pass left undone.
+pub fn outstanding(pass: &Pass, domain: &Name) -> Outstanding {
+    let all = shown(&pass.verdict);
+    let tally = Tally::of(&all);
+    let mut bytes = 0;
+    let mut changes: Vec<PlannedChange> = Vec::new();
+    for change in all.iter().take(MOST_CHANGES) {
+        let json = change_json(change);
+        bytes += json.to_string().len();
+        if bytes > MOST_BYTES {
+            break;
+        }
+        changes.extend(serde_json::from_value(json).ok());
+    }
+    let held = pass.verdict.held.first().map(|held| {
+        let more = match pass.verdict.held.len() {
+            0 | 1 => String::new(),
+            all => format!(" and {} more", all - 1),
+        };
+        format!(
+            "held: {} {}{more}: {}; {}",
+            held.change.name.relative_to(domain),
+            held.change.rtype,
+            held.why,
+            how_to_approve(&pass.verdict.hash)
+        )
+    });
+    Outstanding {
+        plan: PlanStatus {
+            hash: pass.verdict.hash.clone(),
+            creates: tally.creates as u32,
+            updates: tally.updates as u32,
+            deletes: tally.deletes as u32,
+            held: tally.held as u32,
+            changes,
+        },
+        held,
+    }
+}
+
+/// How a person releases what is held.
+pub fn how_to_approve(hash: &str) -> String {
+    format!("look at status.plan of the DNSZone, then annotate it with {APPROVE_PLAN}={hash}")
+}

@@ -1,0 +1,37 @@
+//! Looks for a zone at its provider.
+
+use std::sync::Arc;
+
+use zonekeeper_providers::ProviderError;
+
+use crate::{
+    engine::open::Engine,
+    model::{Event, opening::OpenRequest, zone_entry::ZoneFacts},
+    runner::tasks::{self, Task},
+};
+
+// === impl OpenRequest ===
+
+impl OpenRequest {
+    /// Looks, and answers the model.
+    pub async fn run(self, engine: Arc<Engine>) -> Event {
+        let Self { zone, attempt, domain, id, provider, provider_attempt } = self;
+        let open = async {
+            let Some(open) = engine.provider(&provider, provider_attempt) else {
+                let message = format!("DNSProvider {provider} was opened anew meanwhile");
+                return Err(ProviderError::Unavailable { message });
+            };
+            let access = open.provider.open(&domain, id.as_deref()).await?;
+            let facts = ZoneFacts {
+                id: access.id().to_owned(),
+                name_servers: access.name_servers().to_vec(),
+                comment_limit: access.comment_limit(),
+            };
+            engine.zone_found(&zone, attempt, access);
+            Ok(facts)
+        };
+        let found = tasks::caught(Task::Opening, open).await;
+        let found = found.unwrap_or_else(|| Err(Task::Opening.error()));
+        Event::Opened { zone, attempt, found }
+    }
+}
