@@ -18,7 +18,7 @@ test: ## everything: checks, all tests, the simulator's conformance, the crash s
 	@scripts/test
 
 unit: ## the tests that need nothing but Rust
-	@cargo test --package zonekeeper-kernel --package zonekeeper-api --package zonekeeper --package xtask
+	@cargo test --package zonekeeper-kernel --package zonekeeper-api --package zonekeeper-model --package zonekeeper --package xtask
 
 compat: ## ExternalDNS and Zonekeeper side by side: records, taking over, accidents
 	@scripts/setup test

@@ -19,6 +19,7 @@ pub mod mutant;
 pub mod name;
 pub mod pattern;
 pub mod plan;
+pub mod provider;
 pub mod rdata;
 pub mod reason;
 pub mod record;

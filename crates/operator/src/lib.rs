@@ -6,7 +6,6 @@ pub mod declare;
 pub mod engine;
 pub mod folder;
 pub mod kube;
-pub mod model;
 pub mod report;
 pub mod runner;
 pub mod serve;

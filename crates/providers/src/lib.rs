@@ -2,7 +2,6 @@
 
 pub mod builtin;
 pub mod cloudflare;
-pub mod error;
 pub mod fence;
 pub mod memory;
 pub mod meter;
@@ -12,7 +11,7 @@ mod wire;
 use std::{collections::BTreeSet, fmt::Debug, sync::Arc};
 
 use async_trait::async_trait;
-pub use error::{ProviderError, Retry};
+pub use zonekeeper_kernel::provider::{ProviderError, Retry, Standing};
 use zonekeeper_kernel::{
     capability::Capabilities,
     guard::Cleared,
@@ -32,15 +31,6 @@ pub trait Provider: Debug + Send + Sync {
 
     /// Finds a zone that exists there, by its id where one is pinned, else by its domain.
     async fn open(&self, domain: &Name, id: Option<&str>) -> Result<Arc<dyn ZoneAccess>, ProviderError>;
-}
-
-/// What credentials show.
-#[derive(Debug, Clone, Default)]
-pub struct Standing {
-    /// The zones that they can see, name and id, sorted; none where the provider does not tell.
-    pub zones: Option<Vec<(String, String)>>,
-    /// When they end, in RFC 3339, where the provider says so.
-    pub expires: Option<String>,
 }
 
 /// One zone at a provider.

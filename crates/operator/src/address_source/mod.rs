@@ -3,7 +3,6 @@
 pub mod extract;
 pub mod limits;
 mod network;
-pub mod pacing;
 mod request;
 mod workers;
 
@@ -15,11 +14,9 @@ use zonekeeper_api::{AddressFamily, AddressSourceSpec, HttpSource};
 use limits::Question;
 pub use network::Reachable;
 pub use workers::Workers;
+pub use zonekeeper_model::addresses::SecretHeaders;
 
 const UNPUBLISHABLE: &str = "answered with an unspecified, loopback, link-local, multicast or broadcast address, which no client could reach";
-
-/// Headers of one request, by the position of its source.
-pub type SecretHeaders = Vec<(String, String)>;
 
 /// The addresses of a source of a namespace, one per family that it looks for.
 ///

@@ -13,6 +13,8 @@ use hyper_util::rt::TokioIo;
 use k8s_openapi::api::core::v1::Pod;
 use kube::{Api, Client};
 
+use zonekeeper_model::overview::{self, Overview, Row};
+
 use crate::{
     commands::{
         Ending,
@@ -21,7 +23,6 @@ use crate::{
         table::{aligned, shortened},
     },
     kube::presence::Presence,
-    model::overview::{self, Overview, Row},
 };
 
 /// An operator that is not there must not keep anybody waiting.

@@ -4,7 +4,7 @@ use secrecy::SecretString;
 use zonekeeper_api::{Rfc2136Backend, SecretReference, Transport, ZoneReading};
 use zonekeeper_providers::rfc2136::{self, Rotation, Tsig};
 
-use crate::declare::{BadField, provider::Credentials};
+use crate::declare::{BadField, Credentials};
 
 /// How to reach declared servers.
 pub(super) fn settings(

@@ -14,26 +14,28 @@ mod settling;
 
 pub use cache::Cache;
 pub use intents::resolve_intents;
-pub use pass::{Failure, GuardMemory, GuardRecord, Order, Pass, Waiting};
+pub use pass::{Failure, GuardMemory, Order, Pass, Waiting};
+pub use run::run_pass;
 pub use settling::Deletes;
+pub use zonekeeper_model::worker::{GuardRecord, Settings};
 
-use std::{collections::BTreeSet, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, sync::Arc};
 
 use tokio::time::Instant;
 
 use zonekeeper_kernel::{
     capability::Capabilities,
     claim::{Claim, Known, KnownIds, NameClaims},
-    guard::{self, Approval, Limits, Subject, Verdict, Window},
+    guard::{self, Approval, Subject, Verdict, Window},
     holder::{Holder, HolderRef},
-    marker::{Form, Registry, comment},
+    marker::{Form, comment},
     name::Name,
     plan::{Cause, Change, Evidence, Plan, Scope, Settled, Situation, plan},
     rdata::{Rdata, RecordType},
     record::{LiveRecord, RecordId},
     render,
     resolve::Incumbents,
-    zone::{Policy, Rules},
+    zone::Policy,
 };
 use zonekeeper_providers::{ProviderError, ZoneAccess};
 
@@ -60,25 +62,6 @@ pub struct ZoneWorker {
     /// Names that were read, and when, before the pass ended to have the guard's memory saved.
     reread: Option<(Instant, BTreeSet<Name>)>,
     logged: log::Logged,
-}
-
-/// How a zone is worked on.
-#[derive(Debug, Clone)]
-pub struct Settings {
-    /// What held plans are bound to: the object's uid, or provider and domain.
-    pub identity: String,
-    /// How ownership is remembered.
-    pub registry: Registry,
-    /// How far we may go.
-    pub rules: Rules,
-    /// How much may change at once; none where all that is there lives in this process.
-    pub limits: Option<Limits>,
-    /// How long the guard adds changes up.
-    pub window: Duration,
-    /// How long no further delete may come before deletes are judged.
-    pub settle: Duration,
-    /// Whether all that is there is ours: the zone lives in this process.
-    pub is_all_ours: bool,
 }
 
 // === impl ZoneWorker ===

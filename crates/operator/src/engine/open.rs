@@ -8,9 +8,10 @@ use std::{
 };
 
 use zonekeeper_kernel::zone::ZoneKey;
+use zonekeeper_model::zone_entry::WorkerSetup;
 use zonekeeper_providers::{Provider, ZoneAccess, builtin::Builtin, cloudflare::Cloudflare};
 
-use crate::{engine::ZoneWorker, model::zone_entry::WorkerSetup};
+use crate::engine::ZoneWorker;
 
 /// What is open.
 #[derive(Default)]
@@ -116,7 +117,7 @@ impl Engine {
                 let mut worker = ZoneWorker::new(open.access.clone(), settings);
                 if let Some(memory) = memory {
                     if let Some((begun, window)) = memory.window {
-                        worker.resume(begun, window);
+                        worker.resume(begun.into(), window);
                     }
                     worker.recall(memory.known);
                 }

@@ -12,10 +12,9 @@ use zonekeeper_kernel::{
 };
 use zonekeeper_providers::ProviderError;
 
-use crate::{
-    engine::{Pass, drift, plan_status::how_to_approve, run::concerns},
-    model::{conditions::Verdict, pass::Drifted, reasons},
-};
+use zonekeeper_model::{conditions::Verdict, pass::Drifted, reasons};
+
+use crate::engine::{Pass, drift, plan_status::how_to_approve, run::concerns};
 
 /// What became of the changes of a pass.
 pub struct Fates<'a> {

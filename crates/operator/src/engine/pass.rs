@@ -14,7 +14,7 @@ use zonekeeper_kernel::{
 };
 use zonekeeper_providers::{Outcome, Progress, ProviderError, Retry, ZoneAccess, describe};
 
-use crate::engine::{Deletes, ZoneWorker, log};
+use crate::engine::{Deletes, GuardRecord, ZoneWorker, log};
 
 /// A record read longer ago than this is read again before it is updated; before a delete, always.
 const STALE: Duration = Duration::from_secs(5);
@@ -64,17 +64,6 @@ pub enum GuardMemory<'a> {
     Run,
     /// In a store outside this process, which holds this record. A pass that needs more ends before it sends anything.
     Saved(Option<&'a GuardRecord>),
-}
-
-/// What the guard must not forget: it is saved before the changes are sent that it counts.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct GuardRecord {
-    /// When the window began.
-    pub begun: Instant,
-    /// The window as it will be when the changes are made.
-    pub window: Window,
-    /// The approval that they use up.
-    pub used: Option<String>,
 }
 
 /// What became of a zone.
@@ -297,7 +286,7 @@ impl ZoneWorker {
         if (used.is_none() && !is_kept) || zonekeeper_kernel::mutant::is_on("zone: ledger skipped") {
             return None;
         }
-        let needed = GuardRecord { begun, window, used };
+        let needed = GuardRecord { begun: begun.into_std(), window, used };
         (!order.memory.holds(&needed)).then_some(needed)
     }
 

@@ -3,9 +3,10 @@
 use zonekeeper_api::{PlanStatus, PlannedChange, wellknown::APPROVE_PLAN};
 use zonekeeper_kernel::name::Name;
 
+use zonekeeper_model::pass::Outstanding;
+
 use crate::{
     engine::Pass,
-    model::pass::Outstanding,
     report::{Tally, change_json, shown},
 };
 

@@ -20,262 +20,252 @@ use zonekeeper_kernel::{
 };
 use zonekeeper_providers::ProviderError;
 
-use crate::{
-    engine::{
-        Deletes, GuardMemory, Order, Pass, Waiting, ZoneWorker, drift, outcomes::Fates, plan_status,
-        resolve_intents,
-    },
-    model::{
-        conditions::Verdict,
-        holders::About,
-        pass::{IntentState, Left, Needs, Outstanding, PassRequest, PassResult, Reserved, Survey, ZonePass},
-        reasons,
-    },
+use zonekeeper_model::{
+    conditions::Verdict,
+    holders::About,
+    pass::{IntentState, Left, Needs, Outstanding, PassRequest, PassResult, Reserved, Survey, ZonePass},
+    reasons,
 };
 
-// === impl PassRequest ===
+use crate::engine::{
+    Deletes, GuardMemory, Order, Pass, Waiting, ZoneWorker, drift, outcomes::Fates, plan_status,
+    resolve_intents,
+};
 
-impl PassRequest {
-    /// Does it. The worker comes back whatever happens.
-    #[tracing::instrument(level = "debug", name = "pass", skip_all, fields(zone = %self.zone.key, names = self.names.as_ref().map(BTreeSet::len)))]
-    pub async fn run(self, worker: &mut ZoneWorker) -> Result<PassResult, ProviderError> {
-        if self.scans {
-            worker.scan();
-        }
-        if self.settles_anew {
-            worker.settle_anew();
-        }
-        worker.expect(
-            self.wishes.iter().map(|(name, intent)| (name, intent.rtype)),
-            self.departing.iter().map(|(name, _)| name),
-        );
-        worker.observe().await?;
-        let wishes = self.wishes.iter().map(|(name, intent)| (name, &**intent));
-        let (mut desired, rejections) = resolve_intents(&self.zone, worker, wishes);
-        for Reserved { name, rtype, namespace } in &self.reserved {
-            desired.reserve(name.clone(), Some(*rtype), namespace, Unmet::Mistaken);
-        }
-        for rejection in &rejections {
-            if let Some(name) = &rejection.name {
-                let namespace = rejection.holder.namespace();
-                desired.reserve(name.clone(), Some(rejection.rtype), namespace, rejection.reason.unmet());
-            }
-        }
-        self.note_refused_values(&mut desired, &rejections);
-        self.recall_settled(worker, &desired);
-        let names = self.names.clone();
-        let scope = names.as_ref().map_or(Scope::Zone, Scope::Names);
-        let unproven = worker.plan(&desired, &Evidence::seen([]), scope);
-        if let Some(why) = self.read_only.clone() {
-            return Ok(PassResult::Done(self.refused(worker, unproven, why)));
-        }
-        let orphans = orphans(worker, unproven, &rejections);
-        let is_ours = |orphan: &Orphan| worker.is_published_by_us(&orphan.name, &orphan.rdata);
-        let abouts: Vec<About> = orphans
-            .iter()
-            .map(|orphan| About {
-                name: orphan.name.clone(),
-                rtype: orphan.rdata.rtype(),
-                holder: orphan.holder.clone(),
-                is_ours: is_ours(orphan),
-            })
-            .collect();
-        if !self.confirmed.covers(&abouts) {
-            return Ok(PassResult::Interrupted { applied: Vec::new(), needs: Needs::Holders(abouts) });
-        }
-        let evidence = self.confirmed.evidence(&abouts).awaiting(keeping(&rejections));
-        let order = Order {
-            desired: &desired,
-            evidence: &evidence,
-            scope,
-            approval: &self.approval,
-            waiting: Waiting::Never,
-            deletes: Deletes::SeenAt(Instant::now()),
-            progress: &|_| {},
-            memory: GuardMemory::Saved(self.saved.as_ref()),
-        };
-        let mut pass = worker.pass(&order).await?;
-        if let Some(record) = pass.must_save.take() {
-            let needs = Needs::Saved(record);
-            return Ok(PassResult::Interrupted { applied: pass.applied, needs });
-        }
-        let is_left =
-            |orphan: &&Orphan| evidence.retains((&orphan.name, orphan.rdata.rtype()), &orphan.holder);
-        orphans.iter().filter(is_left).for_each(|orphan| worker.disclaim(&orphan.name, &orphan.rdata));
-        // What an owner before us has published is judged record by record.
-        let has_unread_names = orphans.iter().zip(&abouts).any(|(orphan, about)| {
-            let is_released = evidence.releases((&about.name, about.rtype), &about.holder);
-            let is_there = || worker.held_at(&about.name).iter().any(|(live, _)| live.rdata == orphan.rdata);
-            about.is_ours && about.is_of_source() && !is_released && is_there()
-        });
-        let mut account = self.account(worker, &desired, rejections, pass);
-        if let Some(survey) = &mut account.survey {
-            survey.has_unread_names = has_unread_names;
-        }
-        Ok(PassResult::Done(account))
+/// Does it. The worker comes back whatever happens.
+#[tracing::instrument(level = "debug", name = "pass", skip_all, fields(zone = %request.zone.key, names = request.names.as_ref().map(BTreeSet::len)))]
+pub async fn run_pass(request: PassRequest, worker: &mut ZoneWorker) -> Result<PassResult, ProviderError> {
+    if request.scans {
+        worker.scan();
     }
-
-    /// What refused objects ask for: where a claim is on a whole set, these values may be theirs.
-    fn note_refused_values(&self, desired: &mut Desired, rejections: &[Rejection]) {
-        let refused: BTreeSet<_> =
-            rejections.iter().map(|it| (it.name.as_ref(), &it.holder, it.rtype)).collect();
-        if refused.is_empty() {
-            return;
-        }
-        for (name, intent) in &self.wishes {
-            if refused.contains(&(Some(name), &intent.holder, intent.rtype)) {
-                let values = intent.values.iter().flatten();
-                values.for_each(|rdata| desired.refuse_value(name.clone(), rdata.clone()));
-            }
+    if request.settles_anew {
+        worker.settle_anew();
+    }
+    worker.expect(
+        request.wishes.iter().map(|(name, intent)| (name, intent.rtype)),
+        request.departing.iter().map(|(name, _)| name),
+    );
+    worker.observe().await?;
+    let wishes = request.wishes.iter().map(|(name, intent)| (name, &**intent));
+    let (mut desired, rejections) = resolve_intents(&request.zone, worker, wishes);
+    for Reserved { name, rtype, namespace } in &request.reserved {
+        desired.reserve(name.clone(), Some(*rtype), namespace, Unmet::Mistaken);
+    }
+    for rejection in &rejections {
+        if let Some(name) = &rejection.name {
+            let namespace = rejection.holder.namespace();
+            desired.reserve(name.clone(), Some(rejection.rtype), namespace, rejection.reason.unmet());
         }
     }
+    note_refused_values(&request, &mut desired, &rejections);
+    recall_settled(&request, worker, &desired);
+    let names = request.names.clone();
+    let scope = names.as_ref().map_or(Scope::Zone, Scope::Names);
+    let unproven = worker.plan(&desired, &Evidence::seen([]), scope);
+    if let Some(why) = request.read_only.clone() {
+        return Ok(PassResult::Done(refused(request, worker, unproven, why)));
+    }
+    let orphans = orphans(worker, unproven, &rejections);
+    let is_ours = |orphan: &Orphan| worker.is_published_by_us(&orphan.name, &orphan.rdata);
+    let abouts: Vec<About> = orphans
+        .iter()
+        .map(|orphan| About {
+            name: orphan.name.clone(),
+            rtype: orphan.rdata.rtype(),
+            holder: orphan.holder.clone(),
+            is_ours: is_ours(orphan),
+        })
+        .collect();
+    if !request.confirmed.covers(&abouts) {
+        return Ok(PassResult::Interrupted { applied: Vec::new(), needs: Needs::Holders(abouts) });
+    }
+    let evidence = request.confirmed.evidence(&abouts).awaiting(keeping(&rejections));
+    let order = Order {
+        desired: &desired,
+        evidence: &evidence,
+        scope,
+        approval: &request.approval,
+        waiting: Waiting::Never,
+        deletes: Deletes::SeenAt(Instant::now()),
+        progress: &|_| {},
+        memory: GuardMemory::Saved(request.saved.as_ref()),
+    };
+    let mut pass = worker.pass(&order).await?;
+    if let Some(record) = pass.must_save.take() {
+        let needs = Needs::Saved(record);
+        return Ok(PassResult::Interrupted { applied: pass.applied, needs });
+    }
+    let is_left = |orphan: &&Orphan| evidence.retains((&orphan.name, orphan.rdata.rtype()), &orphan.holder);
+    orphans.iter().filter(is_left).for_each(|orphan| worker.disclaim(&orphan.name, &orphan.rdata));
+    // What an owner before us has published is judged record by record.
+    let has_unread_names = orphans.iter().zip(&abouts).any(|(orphan, about)| {
+        let is_released = evidence.releases((&about.name, about.rtype), &about.holder);
+        let is_there = || worker.held_at(&about.name).iter().any(|(live, _)| live.rdata == orphan.rdata);
+        about.is_ours && about.is_of_source() && !is_released && is_there()
+    });
+    let mut account = account(request, worker, &desired, rejections, pass);
+    if let Some(survey) = &mut account.survey {
+        survey.has_unread_names = has_unread_names;
+    }
+    Ok(PassResult::Done(account))
+}
 
-    /// What was programmed at an object's present generation before this process began is settled: what differs
-    /// from it now is drift.
-    fn recall_settled(&self, worker: &mut ZoneWorker, desired: &Desired) {
-        if self.settled.is_empty() {
-            return;
-        }
-        // Where somebody else goes, what is there is not what this wish was applied to.
-        let departing: BTreeSet<&Name> = self.departing.iter().map(|(name, _)| name).collect();
-        for (name, sets) in desired.iter().filter(|(name, _)| !departing.contains(name)) {
-            for set in
-                sets.iter().filter(|set| set.holders.iter().all(|holder| self.settled.contains(holder)))
-            {
-                let is_another = |(record, holder): (&LiveRecord, HolderRef)| {
-                    record.rdata.rtype() == set.rtype && !set.holders.iter().any(|one| holder.names(one))
-                };
-                if !worker.held_at(name).into_iter().any(is_another) {
-                    worker.settled_before(name.clone(), set.clone());
-                }
-            }
+/// What refused objects ask for: where a claim is on a whole set, these values may be theirs.
+fn note_refused_values(request: &PassRequest, desired: &mut Desired, rejections: &[Rejection]) {
+    let refused: BTreeSet<_> = rejections.iter().map(|it| (it.name.as_ref(), &it.holder, it.rtype)).collect();
+    if refused.is_empty() {
+        return;
+    }
+    for (name, intent) in &request.wishes {
+        if refused.contains(&(Some(name), &intent.holder, intent.rtype)) {
+            let values = intent.values.iter().flatten();
+            values.for_each(|rdata| desired.refuse_value(name.clone(), rdata.clone()));
         }
     }
+}
 
-    fn refused(self, worker: &ZoneWorker, plan: Plan, why: Verdict) -> ZonePass {
-        let state = |(name, intent): (Name, Arc<Intent>)| IntentState {
-            intent,
-            name,
-            verdict: why.clone(),
-            records: Vec::new(),
-            drift: None,
-            has_written: false,
-        };
-        ZonePass {
-            states: self.wishes.into_iter().map(state).collect(),
-            left: Vec::new(),
-            survey: Some(Survey {
-                counts: plan.counts,
-                outstanding: Outstanding::default(),
-                orphans: Vec::new(),
-                drift: None,
-                shows_our_id: worker.shows_our_id(),
-                calls_to_list: worker.access().calls_to_list(plan.counts.live),
-                sources: self.zone.sources,
-                has_unread_names: true,
-                read_only: Some(why),
-            }),
-            applied: Vec::new(),
-            names: self.names,
-            has_held: false,
-            retry: None,
-            failure: None,
-            cut_comments: Vec::new(),
-        }
+/// What was programmed at an object's present generation before this process began is settled: what differs
+/// from it now is drift.
+fn recall_settled(request: &PassRequest, worker: &mut ZoneWorker, desired: &Desired) {
+    if request.settled.is_empty() {
+        return;
     }
-
-    /// Which of those that wish something no more hold it still.
-    fn left(&self, worker: &ZoneWorker, fates: &Fates<'_>) -> Vec<Left> {
-        let wished: BTreeSet<_> =
-            self.wishes.iter().map(|(name, intent)| (name, &intent.holder, intent.rtype)).collect();
-        let left = self.departing.iter().map(|(name, object)| {
-            let holder = Holder::new("recordset", &object.0, &object.1);
-            let wishes_it = |rtype: RecordType| wished.contains(&(name, &holder, rtype));
-            let held = worker.held_at(name);
-            let is_left =
-                held.iter().any(|(record, named)| named.names(&holder) && !wishes_it(record.rdata.rtype()));
-            let why = is_left.then(|| {
-                fates.unfinished(name, |_| true).unwrap_or_else(|| {
-                    Verdict::new(Reason::Pending, "it is not known yet whether the old record may go")
-                })
-            });
-            Left { object: object.clone(), name: name.clone(), why }
-        });
-        left.collect()
-    }
-
-    fn account(
-        self,
-        worker: &ZoneWorker,
-        desired: &Desired,
-        rejections: Vec<Rejection>,
-        mut pass: Pass,
-    ) -> ZonePass {
-        let domain = &self.zone.domain;
-        let outstanding = plan_status::outstanding(&pass, domain);
-        let fates = Fates::of(&pass);
-        let mut states = Vec::new();
-        let mut refused: BTreeMap<(&Holder, Option<&Name>), &Rejection> = BTreeMap::new();
-        for rejection in rejections.iter().chain(&pass.plan.rejections) {
-            refused.entry((&rejection.holder, rejection.name.as_ref())).or_insert(rejection);
-        }
-        for (name, intent) in &self.wishes {
-            let set = desired.at(name).iter().find(|set| set.rtype == intent.rtype);
-            let rejection = refused.get(&(&intent.holder, Some(name))).or_else(|| {
-                // Whoever shares a refused set is refused with it.
-                let first = set.and_then(|set| set.holders.first())?;
-                pass.plan
-                    .rejections
-                    .iter()
-                    .find(|other| {
-                        other.holder == *first
-                            && other.name.as_ref() == Some(name)
-                            && other.rtype == intent.rtype
-                    })
-                    .map(|_| refused.get(&(first, Some(name))))?
-            });
-            let drift = fates.drift(name, intent.rtype, domain);
-            let verdict = match (rejection, set) {
-                (Some(rejection), _) => {
-                    Verdict::new(reasons::of_word(rejection.reason), rejection.message.clone())
-                }
-                (None, _) if intent.values.is_none() => {
-                    Verdict::new(Reason::TargetsUnknown, "its values are not known; the live record stays")
-                }
-                (None, _) => fates.verdict(name, intent, domain, &drift),
+    // Where somebody else goes, what is there is not what this wish was applied to.
+    let departing: BTreeSet<&Name> = request.departing.iter().map(|(name, _)| name).collect();
+    for (name, sets) in desired.iter().filter(|(name, _)| !departing.contains(name)) {
+        for set in sets.iter().filter(|set| set.holders.iter().all(|holder| request.settled.contains(holder)))
+        {
+            let is_another = |(record, holder): (&LiveRecord, HolderRef)| {
+                record.rdata.rtype() == set.rtype && !set.holders.iter().any(|one| holder.names(one))
             };
-            states.push(IntentState {
-                intent: intent.clone(),
-                name: name.clone(),
-                verdict,
-                records: records(worker, name, intent, set),
-                drift,
-                has_written: fates.has_written(name, intent),
-            });
+            if !worker.held_at(name).into_iter().any(is_another) {
+                worker.settled_before(name.clone(), set.clone());
+            }
         }
-        let left = self.left(worker, &fates);
-        let survey = self.names.is_none().then(|| Survey {
-            counts: pass.plan.counts,
-            orphans: std::mem::take(&mut pass.plan.orphans),
-            drift: pass.plan.drift.first().map(|change| drift::message(change, domain)),
-            shows_our_id: pass.plan.counts.owned > 0,
-            calls_to_list: worker.access().calls_to_list(pass.plan.counts.live),
-            sources: self.zone.sources.clone(),
-            has_unread_names: false,
-            read_only: None,
-            outstanding,
+    }
+}
+
+fn refused(request: PassRequest, worker: &ZoneWorker, plan: Plan, why: Verdict) -> ZonePass {
+    let state = |(name, intent): (Name, Arc<Intent>)| IntentState {
+        intent,
+        name,
+        verdict: why.clone(),
+        records: Vec::new(),
+        drift: None,
+        has_written: false,
+    };
+    ZonePass {
+        states: request.wishes.into_iter().map(state).collect(),
+        left: Vec::new(),
+        survey: Some(Survey {
+            counts: plan.counts,
+            outstanding: Outstanding::default(),
+            orphans: Vec::new(),
+            drift: None,
+            shows_our_id: worker.shows_our_id(),
+            calls_to_list: worker.access().calls_to_list(plan.counts.live),
+            sources: request.zone.sources,
+            has_unread_names: true,
+            read_only: Some(why),
+        }),
+        applied: Vec::new(),
+        names: request.names,
+        has_held: false,
+        retry: None,
+        failure: None,
+        cut_comments: Vec::new(),
+    }
+}
+
+/// Which of those that wish something no more hold it still.
+fn left(request: &PassRequest, worker: &ZoneWorker, fates: &Fates<'_>) -> Vec<Left> {
+    let wished: BTreeSet<_> =
+        request.wishes.iter().map(|(name, intent)| (name, &intent.holder, intent.rtype)).collect();
+    let left = request.departing.iter().map(|(name, object)| {
+        let holder = Holder::new("recordset", &object.0, &object.1);
+        let wishes_it = |rtype: RecordType| wished.contains(&(name, &holder, rtype));
+        let held = worker.held_at(name);
+        let is_left =
+            held.iter().any(|(record, named)| named.names(&holder) && !wishes_it(record.rdata.rtype()));
+        let why = is_left.then(|| {
+            fates.unfinished(name, |_| true).unwrap_or_else(|| {
+                Verdict::new(Reason::Pending, "it is not known yet whether the old record may go")
+            })
         });
-        ZonePass {
-            states,
-            left,
-            survey,
-            has_held: !pass.verdict.held.is_empty(),
-            retry: pass.retry,
-            failure: pass.failed.into_iter().map(|failure| failure.error).next(),
-            applied: pass.applied,
-            names: self.names,
-            cut_comments: pass.plan.cut_comments,
-        }
+        Left { object: object.clone(), name: name.clone(), why }
+    });
+    left.collect()
+}
+
+fn account(
+    request: PassRequest,
+    worker: &ZoneWorker,
+    desired: &Desired,
+    rejections: Vec<Rejection>,
+    mut pass: Pass,
+) -> ZonePass {
+    let domain = &request.zone.domain;
+    let outstanding = plan_status::outstanding(&pass, domain);
+    let fates = Fates::of(&pass);
+    let mut states = Vec::new();
+    let mut refused: BTreeMap<(&Holder, Option<&Name>), &Rejection> = BTreeMap::new();
+    for rejection in rejections.iter().chain(&pass.plan.rejections) {
+        refused.entry((&rejection.holder, rejection.name.as_ref())).or_insert(rejection);
+    }
+    for (name, intent) in &request.wishes {
+        let set = desired.at(name).iter().find(|set| set.rtype == intent.rtype);
+        let rejection = refused.get(&(&intent.holder, Some(name))).or_else(|| {
+            // Whoever shares a refused set is refused with it.
+            let first = set.and_then(|set| set.holders.first())?;
+            pass.plan
+                .rejections
+                .iter()
+                .find(|other| {
+                    other.holder == *first && other.name.as_ref() == Some(name) && other.rtype == intent.rtype
+                })
+                .map(|_| refused.get(&(first, Some(name))))?
+        });
+        let drift = fates.drift(name, intent.rtype, domain);
+        let verdict = match (rejection, set) {
+            (Some(rejection), _) => {
+                Verdict::new(reasons::of_word(rejection.reason), rejection.message.clone())
+            }
+            (None, _) if intent.values.is_none() => {
+                Verdict::new(Reason::TargetsUnknown, "its values are not known; the live record stays")
+            }
+            (None, _) => fates.verdict(name, intent, domain, &drift),
+        };
+        states.push(IntentState {
+            intent: intent.clone(),
+            name: name.clone(),
+            verdict,
+            records: records(worker, name, intent, set),
+            drift,
+            has_written: fates.has_written(name, intent),
+        });
+    }
+    let left = left(&request, worker, &fates);
+    let survey = request.names.is_none().then(|| Survey {
+        counts: pass.plan.counts,
+        orphans: std::mem::take(&mut pass.plan.orphans),
+        drift: pass.plan.drift.first().map(|change| drift::message(change, domain)),
+        shows_our_id: pass.plan.counts.owned > 0,
+        calls_to_list: worker.access().calls_to_list(pass.plan.counts.live),
+        sources: request.zone.sources.clone(),
+        has_unread_names: false,
+        read_only: None,
+        outstanding,
+    });
+    ZonePass {
+        states,
+        left,
+        survey,
+        has_held: !pass.verdict.held.is_empty(),
+        retry: pass.retry,
+        failure: pass.failed.into_iter().map(|failure| failure.error).next(),
+        applied: pass.applied,
+        names: request.names,
+        cut_comments: pass.plan.cut_comments,
     }
 }
 

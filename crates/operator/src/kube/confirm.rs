@@ -10,15 +10,16 @@ use zonekeeper_api::RecordSet;
 use zonekeeper_kernel::{holder::HolderHashes, plan::Fate};
 use zonekeeper_sources::object::{Keep, Kind, Object};
 
+use zonekeeper_model::{
+    Event,
+    confirmation::{ConfirmRequest, Confirmation, Confirmed},
+    holders::{Answer, HolderState, Subject},
+};
+
 use crate::{
     kube::{
         fresh::{Found, Memory, Much, Reads, resource_of},
         resources::{is_defined, is_staying},
-    },
-    model::{
-        Event,
-        confirmation::{ConfirmRequest, Confirmation, Confirmed},
-        holders::{Answer, HolderState, Subject},
     },
     runner::tasks::{self, Task},
 };
@@ -40,24 +41,20 @@ struct Fresh {
     hashes: Option<HolderHashes>,
 }
 
-// === impl ConfirmRequest ===
-
-impl ConfirmRequest {
-    /// Reads, and answers; what can't be confirmed is no evidence.
-    pub async fn run(self, client: Client, memory: Arc<Memory>) -> Event {
-        let Self { zone, pass, about, answer } = self;
-        let unconfirmed = Confirmed::new(about.iter().map(|about| (about.clone(), None)));
-        let confirm = async {
-            let mut confirmer = HolderConfirmer { client, memory, is_staying: None };
-            let fresh = confirmer.read(&answer).await;
-            let fates = about.into_iter().zip(&answer.states);
-            let fates = fates.map(|(about, state)| (about, fate(state, &fresh)));
-            (Confirmed::new(fates), confirmer.is_staying)
-        };
-        let done = tasks::caught(Task::Confirmation, confirm).await;
-        let (confirmed, is_staying) = done.unwrap_or((unconfirmed, None));
-        Event::Confirmed(Confirmation { zone, pass, confirmed, is_staying })
-    }
+/// Reads, and answers; what can't be confirmed is no evidence.
+pub async fn confirm(request: ConfirmRequest, client: Client, memory: Arc<Memory>) -> Event {
+    let ConfirmRequest { zone, pass, about, answer } = request;
+    let unconfirmed = Confirmed::new(about.iter().map(|about| (about.clone(), None)));
+    let confirm = async {
+        let mut confirmer = HolderConfirmer { client, memory, is_staying: None };
+        let fresh = confirmer.read(&answer).await;
+        let fates = about.into_iter().zip(&answer.states);
+        let fates = fates.map(|(about, state)| (about, fate(state, &fresh)));
+        (Confirmed::new(fates), confirmer.is_staying)
+    };
+    let done = tasks::caught(Task::Confirmation, confirm).await;
+    let (confirmed, is_staying) = done.unwrap_or((unconfirmed, None));
+    Event::Confirmed(Confirmation { zone, pass, confirmed, is_staying })
 }
 
 // === impl HolderConfirmer ===

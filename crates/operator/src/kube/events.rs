@@ -19,10 +19,9 @@ use kube::{
 use serde_json::json;
 use tokio::sync::{Semaphore, mpsc};
 
-use crate::{
-    model::events::ObjectEvent,
-    runner::tasks::{self, Task},
-};
+use zonekeeper_model::events::ObjectEvent;
+
+use crate::runner::tasks::{self, Task};
 
 const CONTROLLER: &str = "zonekeeper.dev/controller";
 /// What waits to be told; beyond that the newest are dropped, so that a flood never fills the memory.
@@ -67,11 +66,11 @@ impl EventPublisher {
             let (slots, mut recent) = (Arc::new(Semaphore::new(AT_ONCE)), Recent::default());
             while let Some(saying) = waiting.recv().await {
                 let Ok(slot) = slots.clone().acquire_owned().await else { return };
-                let said = recent.note(saying.fingerprint(), Instant::now());
+                let said = recent.note(fingerprint(&saying), Instant::now());
                 let (client, instance) = (client.clone(), instance.clone());
                 tokio::spawn(async move {
                     let _slot = slot;
-                    let publish = tokio::time::timeout(PATIENCE, saying.publish(client, &instance, said));
+                    let publish = tokio::time::timeout(PATIENCE, publish(saying, client, &instance, said));
                     match tasks::caught(Task::Event, publish).await {
                         Some(Ok(Ok(()))) | None => {}
                         Some(Ok(Err(error))) => tracing::debug!(%error, "an Event was not taken"),
@@ -87,59 +86,6 @@ impl EventPublisher {
     pub fn say(&self, saying: ObjectEvent) {
         if self.queue.try_send(saying).is_err() {
             tracing::debug!("too many Events wait; one is dropped");
-        }
-    }
-}
-
-// === impl ObjectEvent ===
-
-impl ObjectEvent {
-    /// Equal for the same words about the same object.
-    fn fingerprint(&self) -> u64 {
-        let Self { object, is_normal, reason, note } = self;
-        let mut hasher = DefaultHasher::new();
-        (&object.kind, &object.namespace, &object.name, &object.uid, is_normal, reason, note)
-            .hash(&mut hasher);
-        hasher.finish()
-    }
-
-    /// Makes an Event, or counts the one that says the same.
-    async fn publish(self, client: Client, instance: &str, said: Said) -> kube::Result<()> {
-        // Events of objects without a namespace live there.
-        let namespace = self.object.namespace.clone().unwrap_or_else(|| "default".into());
-        let events: Api<Event> = Api::namespaced(client, &namespace);
-        let event = self.event(instance, said);
-        if let Some(series) = &event.series {
-            let name = event.metadata.name.as_deref().unwrap_or_default();
-            let patch = Patch::Merge(json!({ "series": series }));
-            match events.patch(name, &PatchParams::default(), &patch).await {
-                Err(error) if is_not_found(&error) => {}
-                answer => return answer.map(drop),
-            }
-        }
-        events.create(&PostParams::default(), &event).await.map(drop)
-    }
-
-    fn event(self, instance: &str, said: Said) -> Event {
-        let now = MicroTime(Timestamp::now());
-        let series =
-            (said.count > 1).then(|| EventSeries { count: said.count, last_observed_time: now.clone() });
-        Event {
-            metadata: ObjectMeta {
-                name: Some(event_name(self.object.name.as_deref().unwrap_or("zonekeeper"), said.number)),
-                namespace: self.object.namespace.clone(),
-                ..ObjectMeta::default()
-            },
-            type_: Some(if self.is_normal { "Normal" } else { "Warning" }.into()),
-            reason: Some(self.reason.as_str().into()),
-            note: Some(self.note),
-            action: Some("Reconcile".into()),
-            event_time: Some(now),
-            regarding: Some(self.object),
-            reporting_controller: Some(CONTROLLER.into()),
-            reporting_instance: Some(instance.into()),
-            series,
-            ..Event::default()
         }
     }
 }
@@ -164,6 +110,53 @@ impl Recent {
         };
         self.said.insert(fingerprint, said);
         said
+    }
+}
+
+/// Equal for the same words about the same object.
+fn fingerprint(told: &ObjectEvent) -> u64 {
+    let ObjectEvent { object, is_normal, reason, note } = told;
+    let mut hasher = DefaultHasher::new();
+    (&object.kind, &object.namespace, &object.name, &object.uid, is_normal, reason, note).hash(&mut hasher);
+    hasher.finish()
+}
+
+/// Makes an Event, or counts the one that says the same.
+async fn publish(told: ObjectEvent, client: Client, instance: &str, said: Said) -> kube::Result<()> {
+    // Events of objects without a namespace live there.
+    let namespace = told.object.namespace.clone().unwrap_or_else(|| "default".into());
+    let events: Api<Event> = Api::namespaced(client, &namespace);
+    let event = event_of(told, instance, said);
+    if let Some(series) = &event.series {
+        let name = event.metadata.name.as_deref().unwrap_or_default();
+        let patch = Patch::Merge(json!({ "series": series }));
+        match events.patch(name, &PatchParams::default(), &patch).await {
+            Err(error) if is_not_found(&error) => {}
+            answer => return answer.map(drop),
+        }
+    }
+    events.create(&PostParams::default(), &event).await.map(drop)
+}
+
+fn event_of(told: ObjectEvent, instance: &str, said: Said) -> Event {
+    let now = MicroTime(Timestamp::now());
+    let series = (said.count > 1).then(|| EventSeries { count: said.count, last_observed_time: now.clone() });
+    Event {
+        metadata: ObjectMeta {
+            name: Some(event_name(told.object.name.as_deref().unwrap_or("zonekeeper"), said.number)),
+            namespace: told.object.namespace.clone(),
+            ..ObjectMeta::default()
+        },
+        type_: Some(if told.is_normal { "Normal" } else { "Warning" }.into()),
+        reason: Some(told.reason.as_str().into()),
+        note: Some(told.note),
+        action: Some("Reconcile".into()),
+        event_time: Some(now),
+        regarding: Some(told.object),
+        reporting_controller: Some(CONTROLLER.into()),
+        reporting_instance: Some(instance.into()),
+        series,
+        ..Event::default()
     }
 }
 

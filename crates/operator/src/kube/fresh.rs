@@ -16,10 +16,9 @@ use zonekeeper_api::{RecordSet, SourceKind};
 use zonekeeper_kernel::holder::HolderHashes;
 use zonekeeper_sources::object::Kind;
 
-use crate::{
-    kube::resources::find,
-    model::holders::{Answer, Subject},
-};
+use zonekeeper_model::holders::{Answer, Subject};
+
+use crate::kube::resources::find;
 
 /// More holders of a kind than this are confirmed by one list.
 const MOST_READS: usize = 50;

@@ -6,10 +6,9 @@ use k8s_openapi::{ByteString, api::core::v1::Secret, apimachinery::pkg::apis::me
 use kube::{Api, Client, api::PostParams};
 use zonekeeper_api::wellknown::SECRET_MARKER_CURRENT;
 
-use crate::{
-    model::{Event, Key},
-    runner::tasks::{self, Task},
-};
+use zonekeeper_model::{Event, Key};
+
+use crate::runner::tasks::{self, Task};
 
 const KEY_BYTES: usize = 32;
 

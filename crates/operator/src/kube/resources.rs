@@ -4,7 +4,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomRe
 use kube::{Api, Client, api::ApiResource};
 use zonekeeper_sources::object::Kind;
 
-use crate::model::sources::kinds::{resource, row};
+use zonekeeper_model::sources::kinds::{resource, row};
 
 /// Finds a kind at the server; none where it is not installed.
 pub async fn find(client: &Client, kind: Kind) -> kube::Result<Option<ApiResource>> {

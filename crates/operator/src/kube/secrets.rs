@@ -14,13 +14,12 @@ use kube::{
 };
 use tokio::{sync::mpsc::UnboundedSender, task::AbortHandle};
 
-use crate::{
-    model::{
-        Event as ModelEvent, Key,
-        secrets::{Data, SecretState},
-    },
-    runner::tasks::{self, Task},
+use zonekeeper_model::{
+    Event as ModelEvent, Key,
+    secrets::{Data, SecretState},
 };
+
+use crate::runner::tasks::{self, Task};
 
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 /// A right that was granted is seen within 5 s.

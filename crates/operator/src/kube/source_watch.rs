@@ -11,15 +11,16 @@ use kube::{
 use tokio::{sync::mpsc::UnboundedSender, task::AbortHandle};
 use zonekeeper_sources::object::{Keep, Kind, Object, ObjectRef};
 
+use zonekeeper_model::{
+    Event as ModelEvent,
+    sources::{
+        kinds,
+        news::{News, Standing},
+    },
+};
+
 use crate::{
     kube::resources,
-    model::{
-        Event as ModelEvent,
-        sources::{
-            kinds,
-            news::{News, Standing},
-        },
-    },
     runner::tasks::{self, Task},
 };
 

@@ -16,13 +16,12 @@ use serde::de::DeserializeOwned;
 use tokio::sync::mpsc::UnboundedSender;
 use zonekeeper_api::{AddressSource, DNSProvider, DNSZone, RecordSet};
 
-use crate::{
-    model::{
-        Event as ModelEvent, Key,
-        objects::{Kind, Object, Sight},
-    },
-    runner::tasks::{self, Task},
+use zonekeeper_model::{
+    Event as ModelEvent, Key,
+    objects::{Kind, Object, Sight},
 };
+
+use crate::runner::tasks::{self, Task};
 
 /// Starts all watches; what they see arrives at the model.
 pub fn start(client: &Client, events: &UnboundedSender<ModelEvent>) {

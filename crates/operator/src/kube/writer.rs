@@ -9,14 +9,13 @@ use kube::{
 use tokio::sync::{Semaphore, mpsc::UnboundedSender};
 use zonekeeper_api::{AddressSource, DNSProvider, DNSZone, RecordSet};
 
-use crate::{
-    model::{
-        Event as ModelEvent,
-        objects::Kind,
-        outbox::{Part, Writable, Write},
-    },
-    runner::tasks::{self, Task},
+use zonekeeper_model::{
+    Event as ModelEvent,
+    objects::Kind,
+    outbox::{Part, Writable, Write},
 };
+
+use crate::runner::tasks::{self, Task};
 
 /// The one field manager of all that we write.
 pub const MANAGER: &str = "zonekeeper";

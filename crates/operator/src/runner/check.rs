@@ -10,14 +10,15 @@ use zonekeeper_providers::{
     rfc2136::{self, Rfc2136},
 };
 
+use zonekeeper_model::{
+    Event,
+    credentials::{CheckError, CheckRequest, Checked},
+    providers::Active,
+};
+
 use crate::{
-    declare::Backend,
+    declare::{Backend, ProviderSettings, provider_settings},
     engine::open::{Engine, OpenProvider},
-    model::{
-        Event,
-        credentials::{CheckRequest, Checked},
-        providers::Active,
-    },
     runner::tasks::{self, Task},
     serve::Metrics,
 };
@@ -33,50 +34,47 @@ pub struct CheckContext {
     pub engine: Arc<Engine>,
 }
 
-// === impl CheckRequest ===
+/// Tries, and answers.
+pub async fn check(request: CheckRequest, context: CheckContext) -> Event {
+    let (name, attempt) = (request.name.clone(), request.attempt);
+    let result = tasks::caught(Task::Check, try_out(request, context)).await;
+    let result = result.unwrap_or_else(|| Err(Task::Check.error().into()));
+    Event::Checked(Box::new(Checked { name, attempt, result }))
+}
 
-impl CheckRequest {
-    /// Tries, and answers the model.
-    pub async fn run(self, context: CheckContext) -> Event {
-        let (name, attempt) = (self.name.clone(), self.attempt);
-        let result = tasks::caught(Task::Check, self.check(context)).await;
-        let result = result.unwrap_or_else(|| Err(Task::Check.error()));
-        Event::Checked(Box::new(Checked { name, attempt, result }))
-    }
+async fn try_out(request: CheckRequest, context: CheckContext) -> Result<Active, CheckError> {
+    let CheckRequest { name, attempt, object, credentials, secrets, before } = request;
+    let ProviderSettings { backend, registry, .. } = provider_settings(&object, &credentials)?;
+    let before = before.and_then(|attempt| context.engine.provider(&name, attempt));
+    let open = match before {
+        Some(open) => open,
+        None => open(&name, &backend, &context).await?,
+    };
+    let standing = open.provider.check().await?;
+    context.engine.provider_opened(&name, attempt, open);
+    Ok(Active { attempt, registry, standing, spec: object.spec.clone(), secrets, since: 0 })
+}
 
-    async fn check(self, context: CheckContext) -> Result<Active, ProviderError> {
-        let before = self.before.and_then(|attempt| context.engine.provider(&self.name, attempt));
-        let open = match before {
-            Some(open) => open,
-            None => self.open(&context).await?,
-        };
-        let standing = open.provider.check().await?;
-        context.engine.provider_opened(&self.name, self.attempt, open);
-        let Self { attempt, spec, settings, secrets, .. } = self;
-        Ok(Active { attempt, settings, standing, spec, secrets, since: 0 })
-    }
-
-    async fn open(&self, context: &CheckContext) -> Result<OpenProvider, ProviderError> {
-        let (fence, meter) = (context.fence.clone(), context.metrics.of_provider(&self.name));
-        Ok(match &self.settings.backend {
-            Backend::Cloudflare(cloudflare) => {
-                let budget_patience = Some(BUDGET_PATIENCE);
-                let cloudflare = cloudflare::Settings { fence, meter, budget_patience, ..cloudflare.clone() };
-                let cloudflare = Arc::new(Cloudflare::new(cloudflare, &context.budgets)?);
-                OpenProvider { provider: cloudflare.clone(), cloudflare: Some(cloudflare), builtin: None }
+async fn open(name: &str, backend: &Backend, context: &CheckContext) -> Result<OpenProvider, ProviderError> {
+    let (fence, meter) = (context.fence.clone(), context.metrics.of_provider(name));
+    Ok(match backend {
+        Backend::Cloudflare(cloudflare) => {
+            let budget_patience = Some(BUDGET_PATIENCE);
+            let cloudflare = cloudflare::Settings { fence, meter, budget_patience, ..cloudflare.clone() };
+            let cloudflare = Arc::new(Cloudflare::new(cloudflare, &context.budgets)?);
+            OpenProvider { provider: cloudflare.clone(), cloudflare: Some(cloudflare), builtin: None }
+        }
+        Backend::Rfc2136(servers) => {
+            let servers = Rfc2136::new(rfc2136::Settings { fence, meter, ..servers.clone() })?;
+            OpenProvider { provider: Arc::new(servers), cloudflare: None, builtin: None }
+        }
+        Backend::Builtin { listen, allow_transfer } => {
+            // The server before it has to make room.
+            if let Some(before) = context.engine.builtin(name) {
+                before.shutdown().await;
             }
-            Backend::Rfc2136(servers) => {
-                let servers = Rfc2136::new(rfc2136::Settings { fence, meter, ..servers.clone() })?;
-                OpenProvider { provider: Arc::new(servers), cloudflare: None, builtin: None }
-            }
-            Backend::Builtin { listen, allow_transfer } => {
-                // The server before it has to make room.
-                if let Some(before) = context.engine.builtin(&self.name) {
-                    before.shutdown().await;
-                }
-                let builtin = Builtin::bind(*listen, allow_transfer.clone()).await?;
-                OpenProvider { provider: Arc::new(builtin.clone()), cloudflare: None, builtin: Some(builtin) }
-            }
-        })
-    }
+            let builtin = Builtin::bind(*listen, allow_transfer.clone()).await?;
+            OpenProvider { provider: Arc::new(builtin.clone()), cloudflare: None, builtin: Some(builtin) }
+        }
+    })
 }

@@ -1,15 +1,10 @@
-//! Reads the clocks: nothing else in the operator decides by the time of its own.
+//! Reads the clocks: nothing else in the operator decides by a time of its own.
 
 use k8s_openapi::jiff::Timestamp;
 use tokio::time::Instant;
+use zonekeeper_model::clock::Now;
 
-use crate::model::clock::Now;
-
-// === impl Now ===
-
-impl Now {
-    /// This moment.
-    pub fn read() -> Self {
-        Self::new(Instant::now(), Timestamp::now())
-    }
+/// This moment.
+pub fn now() -> Now {
+    Now::new(Instant::now().into_std(), Timestamp::now())
 }

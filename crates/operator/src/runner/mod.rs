@@ -24,16 +24,19 @@ use tokio::{
 use zonekeeper_providers::{cloudflare::budget::Budgets, fence::Fence};
 use zonekeeper_sources::object::Kind;
 
+use zonekeeper_model::{Event, Key, Model, effects::Effect};
+
 use crate::{
     address_source::Reachable,
+    declare,
     engine::open::Engine,
     kube::{
+        confirm,
         events::EventPublisher,
         fresh::Memory,
         marker_key, secrets, source_watch, watch,
         writer::{MANAGER, Writer},
     },
-    model::{Event, Key, Model, clock::Now, effects::Effect},
     runner::check::CheckContext,
     serve::{Ear, Health, Metrics},
 };
@@ -91,7 +94,7 @@ pub async fn run(options: Options, owner: String) {
     options.ear.open(asking);
     watch::start(&options.client, &sender);
     let instance = std::env::var("POD_NAME").unwrap_or_else(|_| "zonekeeper".into());
-    let mut model = Model::new(options.namespace, options.controller_name, owner, Now::read());
+    let mut model = Model::new(options.namespace, options.controller_name, owner, clock::now());
     let mut runner = Runner {
         writer: Writer::new(options.client.clone(), sender.clone()),
         teller: EventPublisher::new(options.client.clone(), instance),
@@ -108,7 +111,7 @@ pub async fn run(options: Options, owner: String) {
         kinds: BTreeMap::new(),
     };
     loop {
-        let due = model.next_alarm().unwrap_or_else(|| Instant::now() + IDLE);
+        let due = model.next_alarm().map_or_else(|| Instant::now() + IDLE, Instant::from_std);
         tokio::select! {
             biased;
             () = options.ending.notified(), if !model.is_ending => {
@@ -126,7 +129,7 @@ pub async fn run(options: Options, owner: String) {
             () = sleep_until(due) => {}
         }
         model.is_bursting = runner.writer.has_many_under_way();
-        runner.execute(model.proceed(Now::read()));
+        runner.execute(model.proceed(clock::now()));
         if model.is_ending && !model.is_busy() {
             return;
         }
@@ -146,7 +149,7 @@ fn report_health(health: &Health, model: &Model) {
 impl Runner {
     /// Gives the model a message, and those that wait behind it.
     fn take_in(&mut self, model: &mut Model, first: Event, messages: &mut UnboundedReceiver<Event>) {
-        let now = Now::read();
+        let now = clock::now();
         model.is_bursting = self.writer.has_many_under_way();
         self.execute(model.apply(first, now));
         for _ in 1..AT_ONCE {
@@ -192,19 +195,21 @@ impl Runner {
                 let (budgets, fence) = (self.budgets.clone(), self.fence.clone());
                 let (metrics, engine) = (self.metrics.clone(), self.engine.clone());
                 let context = CheckContext { budgets, fence, metrics, engine };
-                self.answer(request.run(context));
+                self.answer(check::check(*request, context));
             }
-            Effect::OpenZone(request) => self.answer(request.run(self.engine.clone())),
+            Effect::OpenZone(request) => self.answer(open::open(request, self.engine.clone())),
             Effect::Confirm(request) => {
-                self.answer(request.run(self.client.clone(), self.memory.clone()));
+                self.answer(confirm::confirm(*request, self.client.clone(), self.memory.clone()));
             }
             Effect::StartPass(request) => {
-                self.answer(request.run(self.engine.clone(), self.metrics.clone()));
+                self.answer(pass::run(*request, self.engine.clone(), self.metrics.clone()));
             }
-            Effect::AskAddresses(request) => self.answer(request.run(self.reachable.clone())),
+            Effect::AskAddresses(request) => self.answer(addresses::ask(*request, self.reachable.clone())),
             Effect::CreateMarkerKey(key) => self.answer(marker_key::create(self.client.clone(), key)),
-            Effect::Declare(provider, domain, authority) => {
-                if let Some(builtin) = self.engine.builtin(&provider) {
+            Effect::Declare(provider, zone) => {
+                let named =
+                    declare::domain(&zone).and_then(|domain| Ok((domain, declare::authority(&zone)?)));
+                if let (Some(builtin), Ok((domain, authority))) = (self.engine.builtin(&provider), named) {
                     builtin.declare(domain, authority);
                 }
             }

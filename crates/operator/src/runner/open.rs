@@ -4,34 +4,31 @@ use std::sync::Arc;
 
 use zonekeeper_providers::ProviderError;
 
+use zonekeeper_model::{Event, opening::OpenRequest, zone_entry::ZoneFacts};
+
 use crate::{
     engine::open::Engine,
-    model::{Event, opening::OpenRequest, zone_entry::ZoneFacts},
     runner::tasks::{self, Task},
 };
 
-// === impl OpenRequest ===
-
-impl OpenRequest {
-    /// Looks, and answers the model.
-    pub async fn run(self, engine: Arc<Engine>) -> Event {
-        let Self { zone, attempt, domain, id, provider, provider_attempt } = self;
-        let open = async {
-            let Some(open) = engine.provider(&provider, provider_attempt) else {
-                let message = format!("DNSProvider {provider} was opened anew meanwhile");
-                return Err(ProviderError::Unavailable { message });
-            };
-            let access = open.provider.open(&domain, id.as_deref()).await?;
-            let facts = ZoneFacts {
-                id: access.id().to_owned(),
-                name_servers: access.name_servers().to_vec(),
-                comment_limit: access.comment_limit(),
-            };
-            engine.zone_found(&zone, attempt, access);
-            Ok(facts)
+/// Looks, and answers the model.
+pub async fn open(request: OpenRequest, engine: Arc<Engine>) -> Event {
+    let OpenRequest { zone, attempt, domain, id, provider, provider_attempt } = request;
+    let open = async {
+        let Some(open) = engine.provider(&provider, provider_attempt) else {
+            let message = format!("DNSProvider {provider} was opened anew meanwhile");
+            return Err(ProviderError::Unavailable { message });
         };
-        let found = tasks::caught(Task::Opening, open).await;
-        let found = found.unwrap_or_else(|| Err(Task::Opening.error()));
-        Event::Opened { zone, attempt, found }
-    }
+        let access = open.provider.open(&domain, id.as_deref()).await?;
+        let facts = ZoneFacts {
+            id: access.id().to_owned(),
+            name_servers: access.name_servers().to_vec(),
+            comment_limit: access.comment_limit(),
+        };
+        engine.zone_found(&zone, attempt, access);
+        Ok(facts)
+    };
+    let found = tasks::caught(Task::Opening, open).await;
+    let found = found.unwrap_or_else(|| Err(Task::Opening.error()));
+    Event::Opened { zone, attempt, found }
 }

@@ -26,10 +26,9 @@ use k8s_openapi::api::{
 use kube::{Api, Client, api::PostParams};
 use tokio::sync::Semaphore;
 
-use crate::{
-    model::overview::{self, Overview, Row},
-    serve::Ear,
-};
+use zonekeeper_model::overview::{self, Overview, Row};
+
+use crate::serve::Ear;
 
 /// How many questions to the API server are under way at once, for all who ask.
 const AT_ONCE: usize = 8;

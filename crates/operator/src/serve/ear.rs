@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use tokio::sync::{mpsc::UnboundedSender, oneshot};
 
-use crate::model::overview::Overview;
+use zonekeeper_model::overview::Overview;
 
 /// A question that waits for its answer.
 pub type Question = oneshot::Sender<Overview>;

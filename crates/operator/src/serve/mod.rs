@@ -37,13 +37,12 @@ use zonekeeper_providers::{
     meter::{Meter, Outcome},
 };
 
-use crate::{
-    model::{
-        figures::{Figures, ZoneFigures},
-        pass::PassResult,
-    },
-    runner::tasks,
+use zonekeeper_model::{
+    figures::{Figures, ZoneFigures},
+    pass::PassResult,
 };
+
+use crate::runner::tasks;
 
 /// A model that has not moved for this long hangs.
 const HANGING: Duration = Duration::from_secs(120);

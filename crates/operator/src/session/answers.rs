@@ -7,13 +7,11 @@ use kube::ResourceExt;
 use tokio::time::Instant;
 use zonekeeper_api::{AddressSource, AddressSourceSpec, HttpSource};
 use zonekeeper_kernel::reason::Reason;
+use zonekeeper_model::address_pacing::{self as pacing, Paces};
 use zonekeeper_sources::{Addresses, Unknown};
 
 use crate::{
-    address_source::{
-        Reachable, SecretHeaders, addresses,
-        pacing::{self, Paces},
-    },
+    address_source::{Reachable, SecretHeaders, addresses},
     folder::Folder,
 };
 
@@ -89,10 +87,12 @@ impl Answers {
             !question.http.is_empty() && last.as_ref().is_some_and(|last| last != found)
         };
         let (good, failure, wait) = match found {
-            Ok(found) => match is_change(&found).then(|| self.paces.take(&key.0, Instant::now())) {
-                Some(Err(wait)) => (last, Some(Paces::message(&key.0)), wait.max(pacing::FLOOR)),
-                Some(Ok(())) | None => (Some(found), None, interval),
-            },
+            Ok(found) => {
+                match is_change(&found).then(|| self.paces.take(&key.0, Instant::now().into_std())) {
+                    Some(Err(wait)) => (last, Some(Paces::message(&key.0)), wait.max(pacing::FLOOR)),
+                    Some(Ok(())) | None => (Some(found), None, interval),
+                }
+            }
             Err(error) => {
                 if last.is_some() {
                     let source = format!("{}/{}", key.0, key.1);

@@ -10,7 +10,7 @@ use crate::session::OpenProvider;
 /// Guarantees: a plan that was reviewed under one owner id or registry has another hash under any other. The keys
 /// themselves are left out: a hash is shown to people.
 pub fn binding(zone: &Zone, open: &OpenProvider) -> String {
-    let registry = open.settings.registry(&zone.domain, None);
+    let registry = open.settings.registry.registry(&zone.domain, None);
     let mut taken: Vec<&str> = registry.take_over_from.iter().map(|owner| owner.as_str()).collect();
     taken.sort_unstable();
     taken.dedup();

@@ -288,7 +288,7 @@ async fn open_zone(
         Some(_) | None => open.provider.open(&zone.domain, id).await?,
     };
     let identity = format!("{}/{}", open.settings.name, zone.domain);
-    let settings = declare::zone_settings(object, &open.settings, identity, access.comment_limit())
+    let settings = declare::zone_settings(object, &open.settings.registry, identity, access.comment_limit())
         .map_err(configuration)?;
     let is_same = |former: &mut Former| {
         let before = former.worker.access();
