@@ -11,6 +11,9 @@ const KUBERNETES: Origin = ("kubernetes", "k8s.io/kubernetes", include_str!("../
 const ETCD: Origin = ("etcd", "go.etcd.io/etcd/server/v3", include_str!("../go/etcd/go.mod"));
 const EXTERNAL_DNS: Origin =
     ("external-dns", "sigs.k8s.io/external-dns", include_str!("../go/external-dns/go.mod"));
+const HELM: Origin = ("helm", "helm.sh/helm/v4", include_str!("../go/helm/go.mod"));
+const HELM_UNITTEST: Origin =
+    ("helm-unittest", "github.com/helm-unittest/helm-unittest", include_str!("../go/helm-unittest/go.mod"));
 
 /// The version of Kubernetes, such as `v1.36.4`.
 pub fn kubernetes_version() -> &'static str {
@@ -22,6 +25,8 @@ pub fn find(program: &str) -> Result<PathBuf> {
     let origin = match program {
         "etcd" => ETCD,
         "external-dns" => EXTERNAL_DNS,
+        "helm" => HELM,
+        "helm-unittest" => HELM_UNITTEST,
         _ => KUBERNETES,
     };
     let built = built(origin)?;
@@ -74,5 +79,7 @@ mod tests {
     fn versions_are_read_from_go_mod() {
         assert!(kubernetes_version().starts_with("v1."), "{}", kubernetes_version());
         assert!(version(ETCD.1, ETCD.2).starts_with("v3."), "{}", version(ETCD.1, ETCD.2));
+        assert!(version(HELM.1, HELM.2).starts_with("v4."), "{}", version(HELM.1, HELM.2));
+        assert!(version(HELM_UNITTEST.1, HELM_UNITTEST.2).starts_with("v1."), "helm-unittest");
     }
 }
