@@ -3,7 +3,7 @@ SHELL := /bin/bash
 CACHE ?= $(if $(ZONEKEEPER_CACHE),$(ZONEKEEPER_CACHE),$(if $(XDG_CACHE_HOME),$(XDG_CACHE_HOME),$(HOME)/.cache)/zonekeeper)
 
 .DEFAULT_GOAL := help
-.PHONY: help up test unit laws compat fuzz check gen bench setup tools
+.PHONY: help up test unit laws compat fuzz check gen image dist bench setup tools
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -34,8 +34,17 @@ check: ## formatting, lints, dependency policy, generated files
 	@scripts/setup check
 	@scripts/check
 
-gen: ## write CRDs, RBAC and their reference from the code
+gen: ## write CRDs, RBAC, the chart's parts and their reference from the code, and deploy from the chart
+	@scripts/setup gen
 	@cargo run --quiet --package xtask -- gen
+
+image: ## an OCI archive for amd64 into dist, without a container engine
+	@scripts/setup dist
+	@scripts/dist dist amd64
+
+dist: ## all that is released: images, binaries, SBOMs, chart, install.yaml, SHA256SUMS
+	@scripts/setup dist
+	@scripts/dist dist
 
 bench: ## the figures in BENCHMARKS.md
 	@scripts/setup build

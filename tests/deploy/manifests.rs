@@ -21,13 +21,27 @@ fn every_manifest_is_installed() {
         for entry in std::fs::read_dir(root().join("deploy").join(folder)).unwrap() {
             let name = entry.unwrap().file_name().into_string().unwrap();
             let path = format!("{folder}{name}");
-            if name.ends_with(".yaml") && name != "kustomization.yaml" {
+            if name.ends_with(".yaml") && name != "kustomization.yaml" && name != "install.yaml" {
                 assert!(listed.contains(&&*path), "kustomization.yaml does not list {path}");
                 found += 1;
             }
         }
     }
     assert_eq!(found, listed.len());
+}
+
+#[test]
+fn install_yaml_has_the_same_objects() {
+    let read = |file: &str| std::fs::read_to_string(root().join("deploy").join(file)).unwrap();
+    let documents = |text: &str| -> Vec<Value> {
+        let documents = text.split("---\n").map(|document| serde_saphyr::from_str(document).unwrap());
+        documents.filter(|document: &Value| !document.is_null()).collect()
+    };
+    let listed = manifest("kustomization.yaml")["resources"].clone();
+    let listed = listed.as_array().unwrap().iter().filter_map(Value::as_str);
+    let wanted: Vec<Value> = listed.flat_map(|file| documents(&read(file))).collect();
+    assert_eq!(wanted.len(), 17);
+    assert_eq!(documents(&read("install.yaml")), wanted);
 }
 
 #[test]
@@ -52,7 +66,10 @@ fn the_container_has_no_more_than_it_needs() {
 #[test]
 fn the_selectors_mean_our_pods() {
     let labels = pod()["metadata"]["labels"].clone();
-    assert_eq!(labels, json!({"app.kubernetes.io/name": "zonekeeper"}));
+    assert_eq!(
+        labels,
+        json!({"app.kubernetes.io/name": "zonekeeper", "app.kubernetes.io/instance": "zonekeeper"})
+    );
     assert_eq!(manifest("deployment.yaml")["spec"]["selector"]["matchLabels"], labels);
     assert_eq!(manifest("poddisruptionbudget.yaml")["spec"]["selector"]["matchLabels"], labels);
     assert_eq!(manifest("networkpolicy.yaml")["spec"]["podSelector"]["matchLabels"], labels);

@@ -9,20 +9,46 @@ use std::{
 
 use anyhow::{Context, Result};
 
-use crate::{reference, rights};
+use crate::{
+    chart::{self, Values},
+    reference, render, rights,
+};
 
-const CRDS: &str = "deploy/crds";
-const RBAC: &str = "deploy/rbac";
+const CHART: &str = "charts/zonekeeper";
+const DEFINITIONS: &str = "charts/zonekeeper/templates/crds";
 /// All that lies here is generated; files of kinds and roles that are gone are removed.
-const FOLDERS: [&str; 2] = [CRDS, RBAC];
+const FOLDERS: [&str; 3] = [DEFINITIONS, "deploy/crds", "deploy/rbac"];
 const REFERENCE: &str = "docs/reference/api.md";
 const RIGHTS: &str = "docs/reference/rbac.md";
-const HEADER: &str = "# Generated from crates/api by `cargo run -p xtask -- gen`; do not edit.\n";
+const VALUES: &str = include_str!("../../charts/zonekeeper/values.yaml");
+
+type Files = BTreeMap<PathBuf, String>;
 
 /// Brings all generated files up to date; returns those that were not.
 pub fn write(root: &Path) -> Result<BTreeSet<PathBuf>> {
-    let files = files();
-    let differing = differing(root)?;
+    let mut written = bring(root, &from_code()?, &FOLDERS[..1])?;
+    // The chart is as it should be from here on.
+    written.extend(bring(root, &render::files(root)?, &FOLDERS[1..])?);
+    Ok(written)
+}
+
+/// Files that are missing, stale or left over.
+pub fn differing(root: &Path) -> Result<BTreeSet<PathBuf>> {
+    let mut found = compared(root, &from_code()?, &FOLDERS[..1])?;
+    if found.is_empty() {
+        found.extend(compared(root, &render::files(root)?, &FOLDERS[1..])?);
+    }
+    Ok(found)
+}
+
+/// Those that need nothing but the code.
+#[cfg(test)]
+pub fn differing_from_code(root: &Path) -> Result<BTreeSet<PathBuf>> {
+    compared(root, &from_code()?, &FOLDERS[..1])
+}
+
+fn bring(root: &Path, files: &Files, folders: &[&str]) -> Result<BTreeSet<PathBuf>> {
+    let differing = compared(root, files, folders)?;
     for path in &differing {
         let target = root.join(path);
         let Some(text) = files.get(path) else {
@@ -38,18 +64,16 @@ pub fn write(root: &Path) -> Result<BTreeSet<PathBuf>> {
     Ok(differing)
 }
 
-/// Files that are missing, stale or left over.
-pub fn differing(root: &Path) -> Result<BTreeSet<PathBuf>> {
-    let files = files();
-    let mut differing = left_over(root, &files)?;
+fn compared(root: &Path, files: &Files, folders: &[&str]) -> Result<BTreeSet<PathBuf>> {
+    let mut differing = left_over(root, files, folders)?;
     for (path, wanted) in files {
-        match fs::read_to_string(root.join(&path)) {
-            Ok(found) if found == wanted => {}
+        match fs::read_to_string(root.join(path)) {
+            Ok(found) if found == *wanted => {}
             Ok(_) => {
-                differing.insert(path);
+                differing.insert(path.clone());
             }
             Err(error) if error.kind() == ErrorKind::NotFound => {
-                differing.insert(path);
+                differing.insert(path.clone());
             }
             Err(error) => return Err(error).with_context(|| format!("reading {}", path.display())),
         }
@@ -57,29 +81,28 @@ pub fn differing(root: &Path) -> Result<BTreeSet<PathBuf>> {
     Ok(differing)
 }
 
-/// Every generated file, by its path from the root.
-fn files() -> BTreeMap<PathBuf, String> {
+/// Every file that is written from the code alone, by its path from the root.
+fn from_code() -> Result<Files> {
     let crds = zonekeeper_api::crds();
-    let mut files: BTreeMap<PathBuf, String> = crds
+    let values = Values::read(VALUES)?;
+    let mut files: Files = crds
         .iter()
         .map(|crd| {
-            let path = Path::new(CRDS).join(format!("{}.yaml", crd.spec.names.plural));
-            (path, format!("{HEADER}{}", zonekeeper_api::yaml_of(crd)))
+            let path = Path::new(DEFINITIONS).join(format!("{}.yaml", crd.spec.names.plural));
+            (path, chart::definition(crd))
         })
         .collect();
-    files.extend(
-        zonekeeper_api::rbac::manifests()
-            .into_iter()
-            .map(|manifest| (Path::new(RBAC).join(manifest.file), format!("{HEADER}{}", manifest.yaml))),
-    );
+    files.insert(Path::new(CHART).join("templates/_rules.tpl"), chart::rules());
+    files.insert(Path::new(CHART).join("values.schema.json"), values.schema()?);
+    files.insert(Path::new(CHART).join("README.md"), values.readme());
     files.insert(REFERENCE.into(), reference::markdown(&crds));
     files.insert(RIGHTS.into(), rights::markdown());
-    files
+    Ok(files)
 }
 
-fn left_over(root: &Path, files: &BTreeMap<PathBuf, String>) -> Result<BTreeSet<PathBuf>> {
+fn left_over(root: &Path, files: &Files, folders: &[&str]) -> Result<BTreeSet<PathBuf>> {
     let mut left_over = BTreeSet::new();
-    for folder in FOLDERS.into_iter().filter(|folder| root.join(folder).is_dir()) {
+    for folder in folders.iter().copied().filter(|folder| root.join(folder).is_dir()) {
         let entries = fs::read_dir(root.join(folder)).with_context(|| format!("listing {folder}"))?;
         for entry in entries {
             let name = entry.with_context(|| format!("listing {folder}"))?.file_name();
@@ -100,25 +123,25 @@ mod tests {
     #[test]
     fn writing_twice_changes_nothing_the_second_time() {
         let root = tempfile::tempdir().unwrap();
-        assert_eq!(write(root.path()).unwrap().len(), 10);
-        assert_eq!(write(root.path()).unwrap(), BTreeSet::new());
+        let (files, folders) = (from_code().unwrap(), &FOLDERS[..1]);
+        assert_eq!(bring(root.path(), &files, folders).unwrap().len(), 9);
+        assert_eq!(bring(root.path(), &files, folders).unwrap(), BTreeSet::new());
     }
 
     #[test]
     fn edited_missing_and_left_over_files_are_named_and_repaired() {
         let root = tempfile::tempdir().unwrap();
-        write(root.path()).unwrap();
-        fs::write(root.path().join("deploy/crds/dnszones.yaml"), "edited").unwrap();
-        fs::remove_file(root.path().join(REFERENCE)).unwrap();
+        let files: Files = ["deploy/crds/a.yaml", "deploy/crds/b.yaml", "docs/c.md"]
+            .map(|path| (path.into(), "text".to_owned()))
+            .into();
+        bring(root.path(), &files, &FOLDERS).unwrap();
+        fs::write(root.path().join("deploy/crds/a.yaml"), "edited").unwrap();
+        fs::remove_file(root.path().join("docs/c.md")).unwrap();
         fs::write(root.path().join("deploy/crds/gone.yaml"), "").unwrap();
-        fs::write(root.path().join("deploy/rbac/gone.yaml"), "").unwrap();
-        let named = differing(root.path()).unwrap();
+        let named = compared(root.path(), &files, &FOLDERS).unwrap();
         let named: Vec<_> = named.iter().map(|path| path.to_str().unwrap()).collect();
-        assert_eq!(
-            named,
-            ["deploy/crds/dnszones.yaml", "deploy/crds/gone.yaml", "deploy/rbac/gone.yaml", REFERENCE]
-        );
-        write(root.path()).unwrap();
-        assert_eq!(differing(root.path()).unwrap(), BTreeSet::new());
+        assert_eq!(named, ["deploy/crds/a.yaml", "deploy/crds/gone.yaml", "docs/c.md"]);
+        bring(root.path(), &files, &FOLDERS).unwrap();
+        assert_eq!(compared(root.path(), &files, &FOLDERS).unwrap(), BTreeSet::new());
     }
 }

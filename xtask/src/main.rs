@@ -1,14 +1,23 @@
-//! Writes what is generated from the code: `gen` writes it, `check` says what differs.
+//! Writes what is generated from the code: `gen` writes it, `check` says what differs. Builds what is released: `dist`, `sums`.
 
+mod chart;
+mod dist;
 mod generated;
+mod image;
 mod reference;
+mod render;
 mod rights;
+mod sbom;
 
-use std::{env, path::PathBuf, process::ExitCode};
+use std::{
+    env,
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
 
 use anyhow::{Context, Result};
 
-const USAGE: &str = "usage: cargo run -p xtask -- gen | check";
+const USAGE: &str = "usage: cargo run -p xtask -- gen | check | dist TARGET BINARY FOLDER | sums FOLDER";
 
 fn main() -> Result<ExitCode> {
     let root = root()?;
@@ -23,9 +32,17 @@ fn main() -> Result<ExitCode> {
         ["check"] => {
             let differing = generated::differing(&root)?;
             for path in &differing {
-                eprintln!("{} is not what the code says; run `cargo run -p xtask -- gen`", path.display());
+                eprintln!("{} is not what the code says; run `make gen`", path.display());
             }
             Ok(if differing.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+        }
+        ["dist", target, binary, folder] => {
+            dist::build(&root, target, Path::new(binary), Path::new(folder))?;
+            Ok(ExitCode::SUCCESS)
+        }
+        ["sums", folder] => {
+            dist::sums(Path::new(folder))?;
+            Ok(ExitCode::SUCCESS)
         }
         _ => {
             eprintln!("{USAGE}");
@@ -46,7 +63,7 @@ mod tests {
 
     #[test]
     fn generated_files_are_what_the_code_says() {
-        let differing = generated::differing(&root().unwrap()).unwrap();
-        assert!(differing.is_empty(), "run `cargo run -p xtask -- gen`: {differing:?}");
+        let differing = generated::differing_from_code(&root().unwrap()).unwrap();
+        assert!(differing.is_empty(), "run `make gen`: {differing:?}");
     }
 }

@@ -14,7 +14,7 @@ pub fn markdown() -> String {
         "<!-- Generated from crates/api by `cargo run -p xtask -- gen`; do not edit. -->\n\n# Rights\n\n",
     );
     page.push_str(&format!(
-        "What `deploy/rbac` grants, and why. The operator runs as ServiceAccount `{NAMESPACE}/{SERVICE_ACCOUNT}`; it has these \
+        "What `deploy/rbac` and the Helm chart grant, and why. The operator runs as ServiceAccount `{NAMESPACE}/{SERVICE_ACCOUNT}`; it has these \
          rights and no others, and the tests run it under exactly these.\n"
     ));
     section(

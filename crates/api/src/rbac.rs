@@ -1,13 +1,6 @@
-//! The rights that the operator needs, in one list, and the roles that we ship for it and for people.
+//! The rights that the operator needs, in one list, and those of people; the chart's roles are made of them.
 
-use std::collections::BTreeMap;
-
-use k8s_openapi::{
-    api::rbac::v1::{ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding, RoleRef, Subject},
-    apimachinery::pkg::apis::meta::v1::ObjectMeta,
-};
-
-use crate::{GROUP, crd::yaml_of, wellknown::SECRET_READER_CLUSTER_ROLE};
+use crate::{GROUP, sources::SourceKind};
 
 /// Where the manifests in `deploy` put the operator.
 pub const NAMESPACE: &str = "zonekeeper-system";
@@ -35,15 +28,6 @@ pub struct Rule {
     pub verbs: &'static [&'static str],
     /// Who needs it for what, in a sentence.
     pub why: &'static str,
-}
-
-/// A file of roles, and what it is for.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Manifest {
-    /// Its name in `deploy/rbac`.
-    pub file: &'static str,
-    /// The documents, as YAML.
-    pub yaml: String,
 }
 
 const READ: &[&str] = &["get", "list", "watch"];
@@ -236,101 +220,58 @@ pub fn operator_rules(scope: Scope) -> impl Iterator<Item = &'static Rule> {
     OPERATOR.iter().filter(move |(at, _)| *at == scope).map(|(_, rule)| rule)
 }
 
-/// All roles and bindings that we ship, as files.
-pub fn manifests() -> Vec<Manifest> {
-    let manifest = |file, documents: &[String]| Manifest { file, yaml: documents.join("---\n") };
-    vec![
-        manifest("operator.yaml", &[yaml_of(&cluster_role()), yaml_of(&cluster_role_binding())]),
-        manifest("own-namespace.yaml", &[yaml_of(&role()), yaml_of(&role_binding())]),
-        manifest("people.yaml", &[yaml_of(&view()), yaml_of(&edit())]),
-        manifest("secret-reader.yaml", &[yaml_of(&secret_reader())]),
-    ]
-}
-
-fn cluster_role() -> ClusterRole {
-    shipped(SERVICE_ACCOUNT, &[], operator_rules(Scope::Cluster))
-}
-
-fn cluster_role_binding() -> ClusterRoleBinding {
-    ClusterRoleBinding {
-        metadata: metadata(SERVICE_ACCOUNT, None, &[]),
-        role_ref: role_ref("ClusterRole"),
-        subjects: Some(vec![subject()]),
+/// What a source kind needs: the kind itself, and where the addresses of its objects come from. Group and resource.
+pub const fn resources_of(kind: SourceKind) -> &'static [(&'static str, &'static str)] {
+    const GATEWAY_API: &str = "gateway.networking.k8s.io";
+    match kind {
+        SourceKind::Service => {
+            &[("", "services"), ("", "nodes"), ("", "pods"), ("discovery.k8s.io", "endpointslices")]
+        }
+        SourceKind::Ingress => &[("networking.k8s.io", "ingresses")],
+        // An address of a Gateway may be the name of a Service.
+        SourceKind::Gateway => &[(GATEWAY_API, "gateways"), ("", "services")],
+        SourceKind::HttpRoute => &[
+            (GATEWAY_API, "httproutes"),
+            (GATEWAY_API, "gateways"),
+            (GATEWAY_API, "listenersets"),
+            ("", "services"),
+        ],
+        SourceKind::GrpcRoute => &[
+            (GATEWAY_API, "grpcroutes"),
+            (GATEWAY_API, "gateways"),
+            (GATEWAY_API, "listenersets"),
+            ("", "services"),
+        ],
+        SourceKind::TlsRoute => &[
+            (GATEWAY_API, "tlsroutes"),
+            (GATEWAY_API, "gateways"),
+            (GATEWAY_API, "listenersets"),
+            ("", "services"),
+        ],
+        SourceKind::TcpRoute => &[
+            (GATEWAY_API, "tcproutes"),
+            (GATEWAY_API, "gateways"),
+            (GATEWAY_API, "listenersets"),
+            ("", "services"),
+        ],
+        SourceKind::UdpRoute => &[
+            (GATEWAY_API, "udproutes"),
+            (GATEWAY_API, "gateways"),
+            (GATEWAY_API, "listenersets"),
+            ("", "services"),
+        ],
+        SourceKind::DnsEndpoint => {
+            &[("externaldns.k8s.io", "dnsendpoints"), ("externaldns.k8s.io", "dnsendpoints/status")]
+        }
+        SourceKind::Node => &[("", "nodes")],
+        SourceKind::Pod => &[("", "pods"), ("", "nodes")],
     }
 }
 
-fn role() -> Role {
-    Role {
-        metadata: metadata(SERVICE_ACCOUNT, Some(NAMESPACE), &[]),
-        rules: Some(operator_rules(Scope::OwnNamespace).map(policy).collect()),
-    }
-}
-
-fn role_binding() -> RoleBinding {
-    RoleBinding {
-        metadata: metadata(SERVICE_ACCOUNT, Some(NAMESPACE), &[]),
-        role_ref: role_ref("Role"),
-        subjects: Some(vec![subject()]),
-    }
-}
-
-fn secret_reader() -> ClusterRole {
-    shipped(SECRET_READER_CLUSTER_ROLE, &[], SECRET_READER.iter())
-}
-
-fn view() -> ClusterRole {
-    shipped(VIEW_CLUSTER_ROLE, &["view", "edit", "admin"], VIEW.iter())
-}
-
-fn edit() -> ClusterRole {
-    shipped(EDIT_CLUSTER_ROLE, &["edit", "admin"], EDIT.iter())
-}
-
-fn shipped<'a>(name: &str, joins: &[&str], rules: impl Iterator<Item = &'a Rule>) -> ClusterRole {
-    ClusterRole {
-        aggregation_rule: None,
-        metadata: metadata(name, None, joins),
-        rules: Some(rules.map(policy).collect()),
-    }
-}
-
-fn policy(rule: &Rule) -> PolicyRule {
-    let texts = |all: &[&str]| all.iter().map(|&one| one.to_owned()).collect::<Vec<_>>();
-    PolicyRule {
-        api_groups: Some(vec![rule.group.to_owned()]),
-        resources: Some(texts(rule.resources)),
-        verbs: texts(rule.verbs),
-        ..PolicyRule::default()
-    }
-}
-
-/// `joins`: which of Kubernetes's own roles take these rules in.
-fn metadata(name: &str, namespace: Option<&str>, joins: &[&str]) -> ObjectMeta {
-    let mut labels = BTreeMap::from([("app.kubernetes.io/name".to_owned(), "zonekeeper".to_owned())]);
-    labels.extend(
-        joins
-            .iter()
-            .map(|role| (format!("rbac.authorization.k8s.io/aggregate-to-{role}"), "true".to_owned())),
-    );
-    ObjectMeta {
-        name: Some(name.to_owned()),
-        namespace: namespace.map(str::to_owned),
-        labels: Some(labels),
-        ..ObjectMeta::default()
-    }
-}
-
-fn role_ref(kind: &str) -> RoleRef {
-    RoleRef { api_group: "rbac.authorization.k8s.io".into(), kind: kind.into(), name: SERVICE_ACCOUNT.into() }
-}
-
-fn subject() -> Subject {
-    Subject {
-        api_group: None,
-        kind: "ServiceAccount".into(),
-        name: SERVICE_ACCOUNT.into(),
-        namespace: Some(NAMESPACE.into()),
-    }
+/// The source kinds that need a resource; none means that the operator always needs it.
+pub fn kinds_that_need(group: &str, resource: &str) -> Vec<SourceKind> {
+    let needs = |kind: &SourceKind| resources_of(*kind).contains(&(group, resource));
+    SourceKind::all().iter().copied().filter(needs).collect()
 }
 
 #[cfg(test)]
@@ -373,5 +314,26 @@ mod tests {
             };
             assert!(has(&plural, "watch") && has(&status, "patch"), "{plural}");
         }
+    }
+
+    #[test]
+    fn every_resource_that_a_source_kind_needs_is_granted() {
+        for kind in SourceKind::all() {
+            for (group, resource) in resources_of(*kind) {
+                let grants = |rule: &Rule| rule.group == *group && rule.resources.contains(resource);
+                assert!(operator_rules(Scope::Cluster).any(grants), "{}: {resource}", kind.as_str());
+            }
+        }
+    }
+
+    #[test]
+    fn rights_follow_the_kinds_that_need_them() {
+        let of = |group, resource| {
+            kinds_that_need(group, resource).into_iter().map(SourceKind::as_str).collect::<Vec<_>>()
+        };
+        assert_eq!(of("", "pods"), ["Service", "Pod"]);
+        assert_eq!(of("networking.k8s.io", "ingresses"), ["Ingress"]);
+        assert_eq!(of(GROUP, "recordsets"), [""; 0]);
+        assert_eq!(of("", "namespaces"), [""; 0]);
     }
 }
