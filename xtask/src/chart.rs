@@ -35,7 +35,7 @@ pub fn rules() -> String {
 
 fn rule(text: &mut String, rule: &Rule) {
     let needed_by = |resource: &&str| rbac::kinds_that_need(rule.group, resource);
-    let all: Vec<Vec<SourceKind>> = rule.resources.iter().map(|resource| needed_by(&resource)).collect();
+    let all: Vec<Vec<SourceKind>> = rule.resources.iter().map(needed_by).collect();
     let mut any: Vec<SourceKind> = all.iter().flatten().copied().collect();
     any.sort();
     any.dedup();

@@ -43,7 +43,7 @@ pub struct PassRequest {
 
 /// How a pass ended.
 pub enum PassResult {
-    Done(ZonePass),
+    Done(Box<ZonePass>),
     /// It is to be repeated with what it needs; until then it has made these changes.
     Interrupted {
         applied: Vec<Change>,

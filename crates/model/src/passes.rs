@@ -239,7 +239,7 @@ impl Model {
                 if pass.failure.is_none() {
                     entry.failures = 0;
                 }
-                self.take_over(key, pass);
+                self.take_over(key, *pass);
             }
             Err(error) => return self.pass_failed(key, error),
         }

@@ -63,7 +63,7 @@ pub async fn run_pass(request: PassRequest, worker: &mut ZoneWorker) -> Result<P
     let scope = names.as_ref().map_or(Scope::Zone, Scope::Names);
     let unproven = worker.plan(&desired, &Evidence::seen([]), scope);
     if let Some(why) = request.read_only.clone() {
-        return Ok(PassResult::Done(refused(request, worker, unproven, why)));
+        return Ok(PassResult::Done(Box::new(refused(request, worker, unproven, why))));
     }
     let orphans = orphans(worker, unproven, &rejections);
     let is_ours = |orphan: &Orphan| worker.is_published_by_us(&orphan.name, &orphan.rdata);
@@ -107,7 +107,7 @@ pub async fn run_pass(request: PassRequest, worker: &mut ZoneWorker) -> Result<P
     if let Some(survey) = &mut account.survey {
         survey.has_unread_names = has_unread_names;
     }
-    Ok(PassResult::Done(account))
+    Ok(PassResult::Done(Box::new(account)))
 }
 
 /// What refused objects ask for: where a claim is on a whole set, these values may be theirs.
