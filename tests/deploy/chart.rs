@@ -151,7 +151,7 @@ fn metrics(text: &str) -> BTreeSet<String> {
 
 #[test]
 fn alerts_and_dashboard_use_metrics_that_exist() {
-    let code = read("crates/operator/src/cluster/serve.rs");
+    let code = read("crates/operator/src/serve/mod.rs");
     let registered: Vec<&str> =
         code.split("registry.register(").skip(1).map(|call| call.split('"').nth(1).unwrap()).collect();
     assert!(registered.len() > 8, "{registered:?}");

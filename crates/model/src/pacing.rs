@@ -1,8 +1,6 @@
 //! When a zone may start its next pass: at once for one change, in ever larger batches while changes keep coming.
 
-use std::time::Duration;
-
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
@@ -34,6 +32,11 @@ pub struct Pacing {
 // === impl Pacing ===
 
 impl Pacing {
+    /// A zone that has not had a pass yet.
+    pub fn new(now: Instant) -> Self {
+        Self { pause: Duration::ZERO, calm: 0, not_before: now, stirred: now, until: now, is_touched: false }
+    }
+
     /// When the next pass may start, if nothing comes until then.
     pub fn ready_at(&self) -> Instant {
         let quiet = (self.pause / QUIET).max(SHORTEST_QUIET);
@@ -74,13 +77,6 @@ impl Pacing {
     }
 }
 
-impl Default for Pacing {
-    fn default() -> Self {
-        let now = Instant::now();
-        Self { pause: Duration::ZERO, calm: 0, not_before: now, stirred: now, until: now, is_touched: false }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -89,7 +85,8 @@ mod tests {
 
     #[test]
     fn one_change_after_the_other_never_waits() {
-        let (mut pacing, mut now) = (Pacing::default(), Instant::now());
+        let mut now = Instant::now();
+        let mut pacing = Pacing::new(now);
         for _ in 0..100 {
             pacing.touched(now);
             assert!(pacing.ready_at() <= now);
@@ -100,7 +97,8 @@ mod tests {
 
     #[test]
     fn a_burst_of_four_seconds_costs_a_handful_of_passes() {
-        let (mut pacing, begun) = (Pacing::default(), Instant::now());
+        let begun = Instant::now();
+        let mut pacing = Pacing::new(begun);
         let (mut passes, mut waiting, mut busy_until) = (0, 0, begun);
         for milli in 0..4_000 {
             let now = begun + milli * MILLI;
@@ -121,7 +119,8 @@ mod tests {
 
     #[test]
     fn the_end_of_a_burst_is_not_waited_for_long() {
-        let (mut pacing, begun) = (Pacing::default(), Instant::now());
+        let begun = Instant::now();
+        let mut pacing = Pacing::new(begun);
         (0..10).for_each(|_| pacing.ended(begun, 100, true));
         let last = begun + Duration::from_millis(700);
         pacing.touched(last);
@@ -133,7 +132,8 @@ mod tests {
 
     #[test]
     fn what_is_on_its_way_is_gathered() {
-        let (mut pacing, now) = (Pacing::default(), Instant::now());
+        let now = Instant::now();
+        let mut pacing = Pacing::new(now);
         pacing.ended(now, 1, false);
         pacing.expect_more(now);
         pacing.touched(now + MILLI);
@@ -142,7 +142,8 @@ mod tests {
 
     #[test]
     fn what_must_wait_waits() {
-        let (mut pacing, now) = (Pacing::default(), Instant::now());
+        let now = Instant::now();
+        let mut pacing = Pacing::new(now);
         pacing.wait_until(now + LONGEST_PAUSE * 2);
         pacing.touched(now + MILLI);
         assert_eq!(pacing.ready_at(), now + LONGEST_PAUSE * 2);
@@ -150,7 +151,8 @@ mod tests {
 
     #[test]
     fn whoever_waits_for_each_change_is_not_slowed_down_for_long() {
-        let (mut pacing, mut now) = (Pacing::default(), Instant::now());
+        let mut now = Instant::now();
+        let mut pacing = Pacing::new(now);
         pacing.ended(now, 1, true);
         for _ in 0..CALM {
             now = now.max(pacing.ready_at()) + 3 * MILLI;
@@ -161,7 +163,8 @@ mod tests {
 
     #[test]
     fn after_a_burst_one_change_is_served_at_once_again() {
-        let (mut pacing, mut now) = (Pacing::default(), Instant::now());
+        let mut now = Instant::now();
+        let mut pacing = Pacing::new(now);
         for _ in 0..10 {
             pacing.ended(now, 1, true);
         }

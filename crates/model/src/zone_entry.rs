@@ -309,7 +309,7 @@ impl ZoneEntry {
             departing: BTreeSet::new(),
             unmet: BTreeMap::new(),
             dirty: Dirty::Everything,
-            pacing: Pacing::default(),
+            pacing: Pacing::new(now),
             serving: None,
             failures: 0,
             lost: 0,
