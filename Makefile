@@ -3,7 +3,7 @@ SHELL := /bin/bash
 CACHE ?= $(if $(ZONEKEEPER_CACHE),$(ZONEKEEPER_CACHE),$(if $(XDG_CACHE_HOME),$(XDG_CACHE_HOME),$(HOME)/.cache)/zonekeeper)
 
 .DEFAULT_GOAL := help
-.PHONY: help up test unit laws compat fuzz check gen image dist bench setup tools
+.PHONY: help up test unit laws compat e2e fuzz check gen image dist bench setup tools
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -23,6 +23,10 @@ unit: ## the tests that need nothing but Rust
 compat: ## ExternalDNS and Zonekeeper side by side: records, taking over, accidents
 	@scripts/setup test
 	@cargo test --package zonekeeper-tests --test compat
+
+e2e: ## the image and the chart on a real node; needs root. ZONEKEEPER_IMAGE=FILE takes an archive of `make image`
+	@scripts/setup e2e
+	@cargo test --package zonekeeper-tests --test e2e
 
 laws: ## the laws on new random cases, PROPTEST_CASES (100000) each
 	@PROPTEST_CASES=$${PROPTEST_CASES:-100000} cargo test --package zonekeeper-kernel --test laws

@@ -1,6 +1,6 @@
 //! A real Kubernetes control plane as local processes, for tests.
 //!
-//! `make tools` builds etcd, kube-apiserver, kube-controller-manager, kubectl and ExternalDNS once, in the versions
+//! `make tools` builds etcd, Kubernetes's programs, Helm and ExternalDNS once, in the versions
 //! that the go.mod of each folder of `go` pins; what the folder `KUBEBUILDER_ASSETS` holds is
 //! taken from there. Nothing is downloaded when tests run, and nothing but loopback is used.
 //!
