@@ -49,6 +49,7 @@ pub fn ctr(arguments: &[&str]) -> Result<String, String> {
     if output.status.success() { Ok(text(&output.stdout)) } else { Err(text(&output.stderr)) }
 }
 
+#[allow(clippy::zombie_processes, reason = "it runs until the namespaces end, and this process with them")]
 fn spawn(name: &str, program: &Path, arguments: &[String]) {
     let log = File::create(file(&format!("{name}.log"))).unwrap();
     Command::new(program)
