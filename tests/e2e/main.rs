@@ -27,7 +27,7 @@ use crate::site::Site;
 type Scenario = (&'static str, for<'a> fn(&'a Site) -> Pin<Box<dyn Future<Output = ()> + 'a>>);
 
 /// In this order: each begins with the release and the records that the one before has left.
-const SCENARIOS: [Scenario; 6] = [
+const SCENARIOS: [Scenario; 7] = [
     ("the_smallest_setup_becomes_ready_under_restricted_pod_security", |site| {
         Box::pin(scenarios::smallest_setup(site))
     }),
@@ -37,6 +37,7 @@ const SCENARIOS: [Scenario; 6] = [
     ("an_upgrade_rolls_while_records_change_and_none_is_missed", |site| {
         Box::pin(scenarios::rolling_upgrade(site))
     }),
+    ("a_drain_leaves_one_replica_until_another_is_ready", |site| Box::pin(scenarios::drained_node(site))),
     ("an_uninstall_before_the_objects_ends_and_loses_no_record", |site| {
         Box::pin(scenarios::early_uninstall(site))
     }),

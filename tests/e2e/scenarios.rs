@@ -167,6 +167,36 @@ pub async fn rolling_upgrade(site: &Site) {
     println!("upgraded: {} records made and one changed {} times meanwhile", all.len(), moved.len() - 1);
 }
 
+pub async fn drained_node(site: &Site) {
+    let start = site.sim.last_sequence();
+    let before = site.pods().await;
+    let all = records("drained", 0..3);
+    let drain = site.kubectl(&["drain", "node", "--ignore-daemonsets", "--timeout=200s"]);
+    let meanwhile = async {
+        // The first pod is replaced by one that finds no node.
+        eventually("one pod is evicted", DEADLINE, async || {
+            let pods = site.pods().await;
+            if pods.iter().any(|pod| !before.contains(pod)) { Ok(()) } else { Err(pods) }
+        })
+        .await;
+        site.apply(&all).await;
+        site.served(&all).await;
+        let pods = site.pods().await;
+        assert_eq!(pods.iter().filter(|pod| before.contains(pod)).count(), 1, "{before:?} became {pods:?}");
+        // Stands for a second node.
+        site.kubectl(&["uncordon", "node"]).await.succeeds();
+    };
+    let (drained, ()) = tokio::join!(drain, meanwhile);
+    drained.succeeds();
+    site.rolled_out().await;
+    let pods = site.pods().await;
+    assert!(pods.iter().all(|pod| !before.contains(pod)), "{before:?} became {pods:?}");
+    let mut writes = site.writes_since(start);
+    writes.sort_by_key(|(name, _)| name.clone());
+    let once: Vec<_> = all.iter().map(|(name, _)| (name.clone(), Write::Created)).collect();
+    assert_eq!(writes, once);
+}
+
 pub async fn early_uninstall(site: &Site) {
     eventually("all is written", DEADLINE, async || {
         let sets = site.get(&["recordsets", "--all-namespaces"]).await;
