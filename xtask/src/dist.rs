@@ -91,6 +91,22 @@ mod tests {
     }
 
     #[test]
+    fn the_same_binary_makes_the_same_files() {
+        let (first, second) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        for folder in [&first, &second] {
+            // Where the binary lies, and how old it is, must not show.
+            let binary = folder.path().join("binary");
+            fs::write(&binary, image::tests::elf(1)).unwrap();
+            build(&root, "x86_64-unknown-linux-musl", &binary, folder.path()).unwrap();
+            sums(folder.path()).unwrap();
+        }
+        let sums = fs::read_to_string(first.path().join(SUMS)).unwrap();
+        assert_eq!(sums.lines().count(), 4, "{sums}");
+        assert_eq!(sums, fs::read_to_string(second.path().join(SUMS)).unwrap());
+    }
+
+    #[test]
     fn other_architectures_are_refused() {
         let error = build(Path::new("."), "riscv64gc-unknown-linux-musl", Path::new("x"), Path::new("y"));
         assert!(error.unwrap_err().to_string().starts_with("riscv64gc-unknown-linux-musl:"));

@@ -218,13 +218,13 @@ pub fn path(folder: &Path, version: &str, architecture: &str) -> PathBuf {
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use std::io::Read;
 
     use super::*;
 
     /// An ELF header with one segment of this kind.
-    fn elf(segment: u8) -> Vec<u8> {
+    pub fn elf(segment: u8) -> Vec<u8> {
         let mut elf = b"\x7fELF\x02\x01".to_vec();
         elf.resize(64 + 56, 0);
         (elf[32], elf[54], elf[56], elf[64]) = (64, 56, 1, segment);
