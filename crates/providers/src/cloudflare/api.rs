@@ -304,14 +304,7 @@ impl Client {
     }
 
     fn transport(&self, error: reqwest::Error) -> Failure {
-        // reqwest's own message repeats the URL; its source says what happened.
-        let mut message = String::new();
-        let mut source: Option<&dyn std::error::Error> = Some(&error);
-        while let Some(error) = source {
-            message = error.to_string();
-            source = error.source();
-        }
-        let message = self.scrub(&message);
+        let message = self.scrub(&cause(&error));
         match error.is_connect() || error.is_builder() {
             true => Failure::NotSent { message: format!("can't connect to {}: {message}", self.base) },
             false => Failure::Lost { message: format!("no answer from {}: {message}", self.base) },
@@ -341,6 +334,11 @@ impl fmt::Debug for Client {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("Client").field("base", &self.base).finish_non_exhaustive()
     }
+}
+
+/// What happened: reqwest's own message repeats the URL or says little, and its last source names the cause.
+pub(super) fn cause(error: &dyn std::error::Error) -> String {
+    error.source().map_or_else(|| error.to_string(), cause)
 }
 
 /// The id of the zone that a request is about.

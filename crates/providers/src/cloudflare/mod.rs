@@ -170,7 +170,7 @@ impl Cloudflare {
             .timeout(settings.timeout)
             .redirect(reqwest::redirect::Policy::none())
             .build()
-            .map_err(|error| configuration(format!("setting up HTTP: {error}")))?;
+            .map_err(|error| configuration(format!("setting up HTTP: {}", api::cause(&error))))?;
         let budget = budgets.of(settings.token.expose_secret().trim(), settings.rate);
         let client = Client::new(http, &settings, budget);
         Ok(Self {
