@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod book;
+
 use std::{
     collections::BTreeSet,
     path::{Path, PathBuf},
