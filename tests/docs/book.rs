@@ -105,3 +105,17 @@ fn troubleshooting_has_an_entry_for_each_reason_and_no_other() {
         zonekeeper_api::Reason::all().iter().map(|reason| reason.as_str()).collect();
     assert_eq!(entries, reasons);
 }
+
+#[test]
+fn the_reference_lists_every_metric() {
+    let (code, page) = (read("crates/operator/src/serve/mod.rs"), read("docs/reference/metrics.md"));
+    let names: Vec<&str> = code
+        .split("registry.register(")
+        .skip(1)
+        .filter_map(|call| call.trim_start().strip_prefix('"')?.split('"').next())
+        .collect();
+    assert!(names.len() > 8, "the metrics are found at all: {names:?}");
+    for name in names {
+        assert!(page.contains(&format!("`zonekeeper_{name}")), "docs/reference/metrics.md does not list {name}");
+    }
+}
