@@ -10,7 +10,7 @@ use crate::{read, root};
 /// Every page of the project that has links to check, from its root.
 fn pages() -> Vec<PathBuf> {
     let mut pages: Vec<PathBuf> =
-        ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"].map(PathBuf::from).to_vec();
+        ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md"].map(PathBuf::from).to_vec();
     let mut folders = vec![PathBuf::from("docs")];
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(root().join(&folder)).unwrap() {
@@ -116,6 +116,9 @@ fn the_reference_lists_every_metric() {
         .collect();
     assert!(names.len() > 8, "the metrics are found at all: {names:?}");
     for name in names {
-        assert!(page.contains(&format!("`zonekeeper_{name}")), "docs/reference/metrics.md does not list {name}");
+        assert!(
+            page.contains(&format!("`zonekeeper_{name}")),
+            "docs/reference/metrics.md does not list {name}"
+        );
     }
 }
