@@ -57,6 +57,20 @@ async fn a_record_that_is_renamed_and_suspended_at_once_keeps_its_name() {
     assert_eq!(lab.contents(), ["www A 192.0.2.1"]);
 }
 
+/// Each would wait for the other: an alias can't stand beside another, and what moves goes when it has arrived.
+#[tokio::test]
+async fn two_objects_can_exchange_their_names() {
+    let lab = Lab::new("exchange").await;
+    let (one, two) =
+        (lab.records("one", "CNAME", &["a.example.net."]), lab.records("two", "CNAME", &["b.example.net."]));
+    lab.ready(&one).await;
+    lab.ready(&two).await;
+    lab.apply(&one.with("name", lab.at("two"))).await;
+    lab.ready(&two.with("name", lab.at("one"))).await;
+    lab.wait_ready("RecordSet", "one").await;
+    lab.wait_contents(&["one CNAME b.example.net", "two CNAME a.example.net"]).await;
+}
+
 #[tokio::test]
 async fn a_zone_that_is_edited_during_a_pass_works_by_the_new_settings() {
     let lab = Lab::new("edited-zone").await;

@@ -26,6 +26,7 @@ use crate::{
     effects::Effect,
     records::{RecordEntry, wanted_name},
     sources::{kinds::source_of, news::Standing},
+    zone_entry::Requester,
 };
 
 /// A record that nobody wishes, and whom its marker names.
@@ -307,8 +308,10 @@ impl Model {
             return HolderState::Nothing;
         }
         // A change of type is one step; whatever moves goes from its old place when it has arrived at its new one.
+        // Two objects that exchange names would wait for each other: what can't stand beside another's wish gives way.
         let is_clear = entry.refused.is_none() && !entry.placed.is_empty();
-        if !is_clear || !(is_same_name || entry.has_arrived()) {
+        let may_go = is_same_name || entry.has_arrived() || self.is_in_the_way(zone, name, rtype, &key);
+        if !is_clear || !may_go {
             // Remembered, so that the old place is looked at again as soon as the object has arrived.
             self.remember_place(zone, name, &key);
             return HolderState::Awaited;
@@ -321,6 +324,18 @@ impl Model {
             Some(entry) => HolderState::wants_other(key, entry),
             None => HolderState::Nothing,
         }
+    }
+
+    /// Whether another object of the same namespace asks for something at a name that can't stand beside this set.
+    fn is_in_the_way(&self, zone: &ZoneKey, name: &Name, rtype: RecordType, key: &Key) -> bool {
+        let Some(wishes) = self.zones.get(zone).and_then(|entry| entry.wishes.get(name)) else {
+            return false;
+        };
+        wishes.iter().any(|(requester, intent)| {
+            let is_another = *requester != Requester::RecordSet(key.clone());
+            let is_alias = rtype == RecordType::CNAME || intent.rtype == RecordType::CNAME;
+            is_another && is_alias && intent.holder.namespace() == key.0
+        })
     }
 
     fn holder_state_leaving(

@@ -5,20 +5,19 @@ use std::{
     sync::Arc,
 };
 
-use kube::{Client, CustomResourceExt, Resource, ResourceExt, api::DynamicObject};
+use kube::{Client, CustomResourceExt};
 use zonekeeper_api::RecordSet;
-use zonekeeper_kernel::{holder::HolderHashes, plan::Fate};
-use zonekeeper_sources::object::{Keep, Kind, Object};
+use zonekeeper_sources::object::Kind;
 
 use zonekeeper_model::{
     Event,
-    confirmation::{ConfirmRequest, Confirmation, Confirmed},
+    confirmation::{ConfirmRequest, Confirmation, Confirmed, Fresh},
     holders::{Answer, HolderState, Subject},
 };
 
 use crate::{
     kube::{
-        fresh::{Found, Memory, Much, Reads, resource_of},
+        fresh::{Memory, Much, Reads, resource_of},
         resources::{is_defined, is_staying},
     },
     runner::tasks::{self, Task},
@@ -32,15 +31,6 @@ struct HolderConfirmer {
     is_staying: Option<bool>,
 }
 
-/// What fresh reads showed.
-#[derive(Default)]
-struct Fresh {
-    /// Objects that were read, or are known not to be there; what could not be read is missing.
-    objects: BTreeMap<Subject, Found>,
-    /// The hashes of all holders there are, where all could be listed.
-    hashes: Option<HolderHashes>,
-}
-
 /// Reads, and answers; what can't be confirmed is no evidence.
 pub async fn confirm(request: ConfirmRequest, client: Client, memory: Arc<Memory>) -> Event {
     let ConfirmRequest { zone, pass, about, answer } = request;
@@ -49,7 +39,7 @@ pub async fn confirm(request: ConfirmRequest, client: Client, memory: Arc<Memory
         let mut confirmer = HolderConfirmer { client, memory, is_staying: None };
         let fresh = confirmer.read(&answer).await;
         let fates = about.into_iter().zip(&answer.states);
-        let fates = fates.map(|(about, state)| (about, fate(state, &fresh)));
+        let fates = fates.map(|(about, state)| (about, fresh.fate(state)));
         (Confirmed::new(fates), confirmer.is_staying)
     };
     let done = tasks::caught(Task::Confirmation, confirm).await;
@@ -70,7 +60,7 @@ impl HolderConfirmer {
             let Some(subject) = state.object() else { continue };
             if let Some(found) = self.memory.recall(subject) {
                 fresh.objects.entry(subject.clone()).or_insert(found);
-                if is_confirmed(state, &fresh) {
+                if fresh.confirms(state) {
                     continue;
                 }
             }
@@ -116,55 +106,4 @@ impl HolderConfirmer {
             false
         })
     }
-}
-
-/// What becomes of an orphan; none where that is for a person to say.
-fn fate(state: &HolderState, fresh: &Fresh) -> Option<Fate> {
-    match (state, is_confirmed(state, fresh)) {
-        (HolderState::Retaining { .. }, true) => Some(Fate::Retained),
-        (_, true) => Some(Fate::Released),
-        (HolderState::Absent { .. } | HolderState::AbsentHash { .. } | HolderState::Nothing, false) => None,
-        // It has not arrived where it goes, or could not be confirmed now.
-        (
-            HolderState::Awaited
-            | HolderState::Leaving { .. }
-            | HolderState::Retaining { .. }
-            | HolderState::WantsOther { .. }
-            | HolderState::SourceWantsOther { .. },
-            false,
-        ) => Some(Fate::Awaited),
-    }
-}
-
-fn is_confirmed(state: &HolderState, fresh: &Fresh) -> bool {
-    let read = state.object().and_then(|object| fresh.objects.get(object));
-    match state {
-        HolderState::Leaving { uid, .. } | HolderState::Retaining { uid, .. } => read.is_some_and(|found| {
-            found.as_ref().is_none_or(|found| {
-                found.meta().deletion_timestamp.is_some() && found.uid().as_ref() == Some(uid)
-            })
-        }),
-        HolderState::WantsOther { uid, generation, labels, .. } => {
-            read.and_then(Option::as_ref).is_some_and(|found| {
-                found.meta().generation == Some(*generation)
-                    && found.labels() == labels
-                    && found.uid().as_ref() == Some(uid)
-            })
-        }
-        HolderState::SourceWantsOther { seen, .. } => {
-            read.and_then(Option::as_ref).is_some_and(|found| is_same(found, seen))
-        }
-        HolderState::Absent { .. } => read.is_some_and(Option::is_none),
-        HolderState::AbsentHash { hash } => {
-            fresh.hashes.as_ref().is_some_and(|hashes| !hashes.contains(hash))
-        }
-        HolderState::Awaited | HolderState::Nothing => false,
-    }
-}
-
-/// Whether an object is as it was seen, as far as sources read it.
-fn is_same(found: &DynamicObject, seen: &Object) -> bool {
-    let Ok(json) = serde_json::to_value(found) else { return false };
-    Object::read(seen.kind, json, Keep::Narrow)
-        .is_ok_and(|found| found.meta == seen.meta && found.body == seen.body)
 }

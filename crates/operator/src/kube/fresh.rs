@@ -16,7 +16,10 @@ use zonekeeper_api::{RecordSet, SourceKind};
 use zonekeeper_kernel::holder::HolderHashes;
 use zonekeeper_sources::object::Kind;
 
-use zonekeeper_model::holders::{Answer, Subject};
+use zonekeeper_model::{
+    confirmation::Found,
+    holders::{Answer, Subject},
+};
 
 use crate::kube::resources::find;
 
@@ -27,9 +30,6 @@ const AT_ONCE: usize = 16;
 const PAGE: u32 = 500;
 /// How long what was read counts as fresh: while something is held, every pass asks again.
 const FRESH: Duration = Duration::from_secs(5);
-
-/// Whether an object was there, and what it was.
-pub type Found = Option<DynamicObject>;
 
 /// How much of an object must be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
