@@ -14,6 +14,7 @@ pub mod claim;
 pub mod desired;
 pub mod guard;
 pub mod holder;
+pub mod lint;
 pub mod marker;
 pub mod mutant;
 pub mod name;
