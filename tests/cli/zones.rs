@@ -138,6 +138,30 @@ async fn two_zones_of_one_domain_at_two_providers_are_ambiguous() {
 }
 
 #[tokio::test]
+async fn a_domain_at_two_providers_has_its_records_at_both_if_both_zones_say_all() {
+    let (lab, second) = split_horizon().await;
+    let both = |first: &str| {
+        let zone = |name: &str, provider: &str, selection: &str| {
+            let reference = json!({"name": provider});
+            zone("example.com").named(name).with("providerRef", reference).with("selection", selection)
+        };
+        lab.folder.put("zone.yaml", &[zone("example-com", "cloudflare", first)]);
+        lab.folder.put("inside.yaml", &[zone("inside", "inside", "All")]);
+    };
+    let www = records("www.example.com", "A", &["192.0.2.1"]);
+    for first in ["Any", "All"] {
+        both(first);
+        lab.applied(std::slice::from_ref(&www)).await;
+        for contents in [lab.contents(), second.contents()] {
+            assert_eq!(contents, ["www.example.com A 192.0.2.1"], "{first}");
+        }
+    }
+    lab.want(&[records("other.example.com", "A", &["192.0.2.1"])]);
+    lab.apply().await.exits(0);
+    assert_eq!((lab.contents(), second.contents()), (vec!["other.example.com A 192.0.2.1".into()], lab.contents()));
+}
+
+#[tokio::test]
 async fn the_second_zone_of_a_domain_is_a_duplicate_and_the_first_goes_on() {
     let lab = Lab::start().await;
     lab.folder.put("again.yaml", &[zone("Example.COM.").named("zz-again")]);

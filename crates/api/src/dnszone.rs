@@ -115,6 +115,8 @@ pub enum Selection {
     /// Every object whose name falls into the domain.
     #[default]
     Any,
+    /// The same, together with every other zone of the domain with `All`: one domain at several providers.
+    All,
     /// Objects that name it or that it selects.
     Explicit,
 }

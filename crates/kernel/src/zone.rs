@@ -52,7 +52,7 @@ pub struct Rules {
     pub policy: Policy,
     /// What to do with outside changes.
     pub drift: Drift,
-    /// What to do with records nobody wants.
+    /// What to do with records that no object wants.
     pub prune: Prune,
     /// Names it is limited to.
     pub names: NameLimits,
@@ -82,7 +82,7 @@ pub enum Drift {
     Report,
 }
 
-/// What to do with records nobody wants.
+/// What to do with records that no object wants.
 #[derive(Debug, Clone)]
 pub struct Prune {
     /// How far it goes.
@@ -120,6 +120,8 @@ pub enum Selection {
     /// Any wish for a name in its domain.
     #[default]
     Any,
+    /// The same, beside other zones of the domain: each of them takes it.
+    All,
     /// Only wishes that name it, or that it selects by label.
     Explicit,
 }

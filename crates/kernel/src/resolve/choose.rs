@@ -36,7 +36,7 @@ impl Zones {
     /// Adds a zone, in place of one with the same key.
     pub fn insert(&mut self, zone: Zone) {
         self.remove(&zone.key);
-        if zone.selection == Selection::Any {
+        if zone.selection != Selection::Explicit {
             self.by_domain.entry(zone.domain.clone()).or_default().insert(zone.key.clone());
         }
         if !zone.records_from.is_empty() {
@@ -78,7 +78,7 @@ impl Zones {
         self.by_key.values()
     }
 
-    /// The `Any` zones whose domain a name lies in, the longest domain first; several of one domain together.
+    /// The `Any` and `All` zones whose domain a name lies in, the longest domain first; several of one domain together.
     pub fn above(&self, name: &Name) -> impl Iterator<Item = Vec<&Zone>> {
         let domains = std::iter::successors(Some(name.clone()), Name::parent);
         domains.filter_map(|domain| {
@@ -99,9 +99,9 @@ impl FromIterator<Zone> for Zones {
 /// Chooses the zones of one wish.
 ///
 /// zoneRefs is the whole list; else the zones whose recordsFrom matches, from namespaces that they grant;
-/// else, for absolute names, the `Any` zone with the longest domain, even if it refuses later.
+/// else, for absolute names, the zones with the longest domain, even if they refuse later: the `Any` one, and every `All` one.
 /// A source object goes to zones that read it as it was read here: every `Explicit` one around the name, and
-/// the longest `Any` one. A zone that reads it otherwise has a wish of its own, so nothing is said of it here.
+/// those with the longest domain. A zone that reads it otherwise has a wish of its own, so nothing is said of it here.
 /// Guarantees: one zone's rejection stops no other zone.
 pub fn choose<'a>(intent: &Intent, zones: &'a Zones) -> (Vec<Candidate<'a>>, Vec<Rejection>) {
     let (mut candidates, mut rejections) = (Vec::new(), Vec::new());
@@ -111,7 +111,7 @@ pub fn choose<'a>(intent: &Intent, zones: &'a Zones) -> (Vec<Candidate<'a>>, Vec
         (None, Origin::RecordSet) => {
             let selecting = zones.selecting.iter().filter_map(|key| zones.get(key));
             let taken: Vec<_> = selecting.filter(|zone| takes_by_label(zone, intent)).map(Ok).collect();
-            if taken.is_empty() { vec![longest(intent, zones)] } else { taken }
+            if taken.is_empty() { longest(intent, zones) } else { taken }
         }
     };
     for choice in selected {
@@ -150,16 +150,27 @@ fn publishing<'a>(
     let alike: Vec<&Zone> =
         longest.iter().copied().filter(|zone| zone.sources.as_ref() == Some(sources)).collect();
     match (alike.as_slice(), longest.first()) {
-        ([zone], _) => chosen.push(Ok(zone)),
         ([], Some(zone)) if chosen.is_empty() && longest.iter().all(|zone| zone.sources.is_none()) => {
             chosen.push(Err(takes_no_sources(intent, zone)));
         }
         ([], Some(_)) => {}
         ([], None) if chosen.is_empty() => chosen.push(Err(no_zone(intent, name))),
         ([], None) => {}
-        (several, _) => chosen.push(Err(ambiguous(intent, name, several))),
+        (alike, _) => chosen.extend(together(intent, name, alike)),
     }
     chosen
+}
+
+/// Which zones of one domain take a wish: each with `All`, and the one with `Any`. Two of those compete.
+fn together<'a>(intent: &Intent, name: &Name, zones: &[&'a Zone]) -> Vec<Result<&'a Zone, Rejection>> {
+    let (all, any): (Vec<&Zone>, Vec<&Zone>) =
+        zones.iter().partition(|zone| zone.selection == Selection::All);
+    let any = match any.as_slice() {
+        [] => None,
+        [zone] => Some(Ok(*zone)),
+        several => Some(Err(ambiguous(intent, name, several))),
+    };
+    all.into_iter().map(Ok).chain(any).collect()
 }
 
 fn takes_by_label(zone: &Zone, intent: &Intent) -> bool {
@@ -170,15 +181,14 @@ fn takes_by_label(zone: &Zone, intent: &Intent) -> bool {
     is_granted && zone.records_from.iter().any(|selector| selector.matches(&intent.labels))
 }
 
-fn longest<'a>(intent: &Intent, zones: &'a Zones) -> Result<&'a Zone, Rejection> {
+fn longest<'a>(intent: &Intent, zones: &'a Zones) -> Vec<Result<&'a Zone, Rejection>> {
     let WantedName::Absolute(name) = &intent.name else {
         let message = "a relativeName needs zoneRefs, or a zone whose recordsFrom selects this object".into();
-        return Err(reject(intent, Reason::NoMatchingZone, message));
+        return vec![Err(reject(intent, Reason::NoMatchingZone, message))];
     };
     match zones.above(name).next().as_deref() {
-        None | Some([]) => Err(no_zone(intent, name)),
-        Some([zone]) => Ok(zone),
-        Some(several) => Err(ambiguous(intent, name, several)),
+        None | Some([]) => vec![Err(no_zone(intent, name))],
+        Some(zones) => together(intent, name, zones),
     }
 }
 
@@ -190,7 +200,8 @@ fn no_zone(intent: &Intent, name: &Name) -> Rejection {
 fn ambiguous(intent: &Intent, name: &Name, several: &[&Zone]) -> Rejection {
     let keys: Vec<String> = several.iter().map(|zone| zone.key.to_string()).collect();
     let message = format!(
-        "{name} could go to DNSZone {}; name one in zoneRefs, or set selection: Explicit on all but one",
+        "{name} could go to DNSZone {}; name one in zoneRefs, set selection: Explicit on all but one, or All on each that \
+         is to have it",
         keys.join(" and ")
     );
     reject(intent, Reason::AmbiguousZone, message)
@@ -322,6 +333,38 @@ mod tests {
         assert_eq!(chosen(&ingress("www.example.com", "r"), &zones), both);
         zones.remove(&key("two"));
         assert_eq!(chosen(&ingress("www.example.com", "r"), &zones), (vec!["one".into()], vec![]));
+    }
+
+    #[test]
+    fn every_zone_of_a_domain_with_all_takes_it_and_two_with_any_compete() {
+        let zones = |selections: &[Selection]| -> Zones {
+            let zones = selections.iter().enumerate();
+            zones
+                .map(|(at, selection)| zone(&format!("z{at}"), "example.com", *selection, Some("r")))
+                .collect()
+        };
+        let record = Intent { origin: Origin::RecordSet, ..ingress("www.example.com", "r") };
+        let names = |taken: &[&str]| taken.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        for intent in [record, ingress("www.example.com", "r")] {
+            let all = zones(&[Selection::All, Selection::All, Selection::All]);
+            assert_eq!(chosen(&intent, &all), (names(&["z0", "z1", "z2"]), vec![]));
+            let mixed = zones(&[Selection::Any, Selection::All]);
+            assert_eq!(chosen(&intent, &mixed), (names(&["z1", "z0"]), vec![]));
+            let competing = zones(&[Selection::Any, Selection::Any, Selection::All]);
+            assert_eq!(chosen(&intent, &competing), (names(&["z2"]), vec![Reason::AmbiguousZone]));
+        }
+    }
+
+    #[test]
+    fn a_longer_domain_wins_over_all() {
+        let zones: Zones = [
+            zone("one", "example.com", Selection::All, Some("r")),
+            zone("two", "example.com", Selection::All, Some("r")),
+            zone("child", "a.example.com", Selection::All, Some("r")),
+        ]
+        .into_iter()
+        .collect();
+        assert_eq!(chosen(&ingress("www.a.example.com", "r"), &zones), (vec!["child".into()], vec![]));
     }
 
     #[test]

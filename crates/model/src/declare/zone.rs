@@ -54,6 +54,7 @@ pub fn zone(object: &DNSZone, provider: &str) -> Result<Zone, BadField> {
         domain: domain(object)?,
         selection: match spec.selection {
             ApiSelection::Any => Selection::Any,
+            ApiSelection::All => Selection::All,
             ApiSelection::Explicit => Selection::Explicit,
         },
         names: name_limits(object)?,
