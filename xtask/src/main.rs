@@ -1,4 +1,5 @@
 //! Writes what is generated from the code: `gen` writes it, `check` says what differs. Builds what is released: `dist`, `sums`.
+//! Runs all tests: `test`.
 
 mod chart;
 mod dist;
@@ -8,6 +9,7 @@ mod reference;
 mod render;
 mod rights;
 mod sbom;
+mod suite;
 
 use std::{
     env,
@@ -17,7 +19,8 @@ use std::{
 
 use anyhow::{Context, Result};
 
-const USAGE: &str = "usage: cargo run -p xtask -- gen | check | dist TARGET BINARY FOLDER | sums FOLDER";
+const USAGE: &str =
+    "usage: cargo run -p xtask -- gen | check | test | dist TARGET BINARY FOLDER | sums FOLDER";
 
 fn main() -> Result<ExitCode> {
     let root = root()?;
@@ -36,6 +39,7 @@ fn main() -> Result<ExitCode> {
             }
             Ok(if differing.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
         }
+        ["test"] => suite::run(&root),
         ["dist", target, binary, folder] => {
             dist::build(&root, target, Path::new(binary), Path::new(folder))?;
             Ok(ExitCode::SUCCESS)
