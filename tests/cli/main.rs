@@ -25,6 +25,7 @@ mod reading;
 mod refusals;
 mod rejections;
 mod serving;
+mod sources;
 mod support;
 mod unknown;
 mod zones;

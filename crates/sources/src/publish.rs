@@ -36,7 +36,7 @@ pub struct Published {
     pub complaints: Vec<Complaint>,
     /// What it depends on besides itself.
     pub looked_at: BTreeSet<Look>,
-    /// Why nobody can say which other names it asks for: whatever it holds stays.
+    /// Why it is not known which other names it asks for: whatever it holds stays.
     pub unclear: Option<Unknown>,
     /// What people should know where it is published; nothing is wrong.
     pub notes: Vec<Complaint>,
@@ -108,13 +108,8 @@ pub fn publish(
 impl Published {
     /// What the object says of a set that it may hold.
     pub fn about(&self, name: &Name, rtype: RecordType) -> Word {
-        match self.standing {
-            Standing::NotRead if zonekeeper_kernel::mutant::is_on("publish: unselected gives up") => {
-                return Word::WantsOther;
-            }
-            Standing::NotRead => return Word::Silent,
-            Standing::Leaving => return Word::WantsOther,
-            Standing::Read => {}
+        if let Some(word) = self.standing.word() {
+            return word;
         }
         let wished = |asked: &&Asked| matches!(&asked.intent.name, WantedName::Absolute(own) if own == name);
         let here: Vec<&Asked> = self.asked.iter().filter(wished).collect();
@@ -131,6 +126,36 @@ impl Published {
         // A headless Service's Pods have names below its own.
         let is_unread = self.unread.iter().any(|own| name.is_within(own));
         if is_unread { Word::Silent } else { Word::WantsOther }
+    }
+
+    /// What the object says of all that it does not ask for, if one word must do for every name.
+    ///
+    /// Guarantees: `WantsOther` only if [`Published::about`] says so of every other set.
+    pub fn about_the_rest(&self) -> Word {
+        if let Some(word) = self.standing.word() {
+            return word;
+        }
+        if self.unclear.is_some() || self.asked.iter().any(|asked| asked.intent.values.is_none()) {
+            return Word::Awaited;
+        }
+        let names_more = !self.covered.is_empty() || !self.unread.is_empty();
+        if names_more { Word::Silent } else { Word::WantsOther }
+    }
+}
+
+// === impl Standing ===
+
+impl Standing {
+    /// What an object says of every set, if it was not read.
+    fn word(self) -> Option<Word> {
+        match self {
+            Self::NotRead if zonekeeper_kernel::mutant::is_on("publish: unselected gives up") => {
+                Some(Word::WantsOther)
+            }
+            Self::NotRead => Some(Word::Silent),
+            Self::Leaving => Some(Word::WantsOther),
+            Self::Read => None,
+        }
     }
 }
 

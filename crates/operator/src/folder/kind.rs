@@ -1,6 +1,8 @@
-//! What a document is: ours, a Secret or Namespace, a list of such, somebody else's, or ours with a mistake.
+//! What a document is: ours, a Secret or Namespace, a source object, a list of such, another project's, or ours with a mistake.
 
-use zonekeeper_api::{API_VERSION, GROUP};
+use zonekeeper_api::{API_VERSION, GROUP, SourceKind};
+use zonekeeper_model::sources::kinds;
+use zonekeeper_sources::object::Kind;
 
 use crate::folder::schema::{KINDS, unknown_field};
 
@@ -16,12 +18,21 @@ pub enum Sort {
     Ours(&'static str),
     Secret,
     Namespace,
+    /// A kind that zones can publish, or that publishing looks at.
+    Source(Kind),
     /// A list; its items may leave out what they are if the list says so.
-    List(Option<(&'static str, &'static str)>),
+    List(Option<Item>),
     /// Another project's.
     Other,
     /// Meant for us, and mistyped: which field, and what to do.
     Mistyped(&'static str, String),
+}
+
+/// What the items of a list are, by the list's own word.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Item {
+    pub version: String,
+    pub kind: String,
 }
 
 /// What a document with this apiVersion and kind is.
@@ -32,8 +43,8 @@ pub fn sort_of(version: &str, kind: &str) -> Sort {
     match (group, kind) {
         ("", "Secret") => Sort::Secret,
         ("", "Namespace") => Sort::Namespace,
-        ("", "SecretList") => Sort::List(Some(("v1", "Secret"))),
-        ("", "NamespaceList") => Sort::List(Some(("v1", "Namespace"))),
+        ("", "SecretList") => list_of("v1", "Secret"),
+        ("", "NamespaceList") => list_of("v1", "Namespace"),
         (_, "List") if version == "v1" => Sort::List(None),
         (_, "List") => Sort::Mistyped("apiVersion", format!("{version:?} has no List; use v1")),
         (GROUP, _) if version != API_VERSION => {
@@ -41,7 +52,7 @@ pub fn sort_of(version: &str, kind: &str) -> Sort {
         }
         (GROUP, _) => match (ours, listed) {
             (Some(kind), _) => Sort::Ours(kind),
-            (None, Some(item)) => Sort::List(Some((API_VERSION, item))),
+            (None, Some(item)) => list_of(API_VERSION, item),
             (None, None) => {
                 Sort::Mistyped("kind", unknown_field(kind, KINDS.into_iter()).replace("field", "kind"))
             }
@@ -49,7 +60,25 @@ pub fn sort_of(version: &str, kind: &str) -> Sort {
         (_, _) if is_mistyped(version, group, ours.or(listed).is_some()) => {
             Sort::Mistyped("apiVersion", format!("{version:?} is not known; use {API_VERSION}"))
         }
-        (_, _) => Sort::Other,
+        (_, _) => source_of(version, group, kind),
+    }
+}
+
+fn list_of(version: &str, kind: &str) -> Sort {
+    Sort::List(Some(Item { version: version.to_owned(), kind: kind.to_owned() }))
+}
+
+/// A source object, or a list of them; versions differ between servers, so the group decides.
+fn source_of(version: &str, group: &str, kind: &str) -> Sort {
+    let published = SourceKind::all().iter().map(|kind| Kind::Source(*kind));
+    let mut kinds = published.chain([Kind::EndpointSlice, Kind::ListenerSet]);
+    let found = kinds.find(|known| {
+        kinds::row(*known).group == group && kind.strip_suffix("List").unwrap_or(kind) == known.as_str()
+    });
+    match found {
+        Some(found) if found.as_str() == kind => Sort::Source(found),
+        Some(found) => list_of(version, found.as_str()),
+        None => Sort::Other,
     }
 }
 
@@ -114,7 +143,6 @@ mod tests {
         let others = [
             ("bindy.firestoned.io/v1alpha1", "DNSZone"),
             ("dns.gcp.upbound.io/v1beta1", "RecordSet"),
-            ("externaldns.k8s.io/v1alpha1", "DNSEndpoint"),
             ("cloudflare-operator.io/v1", "Zone"),
             ("timekeeper.dev/v1", "Clock"),
             ("apps/v1", "DeploymentList"),
@@ -124,6 +152,28 @@ mod tests {
             assert_eq!(sort_of(version, kind), Sort::Other, "{version} {kind}");
         }
         assert_eq!(sort_of("v1", "List"), Sort::List(None));
-        assert_eq!(sort_of(API_VERSION, "RecordSetList"), Sort::List(Some((API_VERSION, "RecordSet"))));
+        assert_eq!(sort_of(API_VERSION, "RecordSetList"), list_of(API_VERSION, "RecordSet"));
+    }
+
+    #[test]
+    fn source_objects_are_known_by_their_group() {
+        let route = Kind::Source(SourceKind::HttpRoute);
+        for (version, kind, is) in [
+            ("v1", "Service", Sort::Source(Kind::Source(SourceKind::Service))),
+            ("networking.k8s.io/v1", "Ingress", Sort::Source(Kind::Source(SourceKind::Ingress))),
+            ("gateway.networking.k8s.io/v1beta1", "HTTPRoute", Sort::Source(route)),
+            (
+                "externaldns.k8s.io/v1alpha1",
+                "DNSEndpoint",
+                Sort::Source(Kind::Source(SourceKind::DnsEndpoint)),
+            ),
+            ("discovery.k8s.io/v1", "EndpointSlice", Sort::Source(Kind::EndpointSlice)),
+            ("networking.k8s.io/v1", "IngressList", list_of("networking.k8s.io/v1", "Ingress")),
+            ("networking.k8s.io/v1", "NetworkPolicy", Sort::Other),
+            ("traefik.io/v1alpha1", "Ingress", Sort::Other),
+            ("serving.knative.dev/v1", "Service", Sort::Other),
+        ] {
+            assert_eq!(sort_of(version, kind), is, "{version} {kind}");
+        }
     }
 }

@@ -11,6 +11,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     fmt,
     path::{Path, PathBuf},
+    sync::Arc,
     time::Duration,
 };
 
@@ -19,6 +20,7 @@ use kube::{Resource, ResourceExt};
 use serde_json::json;
 use zonekeeper_api::{API_VERSION, AddressSource, DNSProvider, DNSZone, RecordSet};
 use zonekeeper_kernel::zone::Labels;
+use zonekeeper_sources::object::{Object, ObjectRef};
 
 use crate::folder::reader::Reader;
 
@@ -34,6 +36,10 @@ pub struct Folder {
     pub zones: Vec<Declared<DNSZone>>,
     pub record_sets: Vec<Declared<RecordSet>>,
     pub address_sources: Vec<Declared<AddressSource>>,
+    /// Objects of kinds that zones can publish, or that publishing looks at; none if no zone reads any.
+    pub sources: Vec<Declared<Arc<Object>>>,
+    /// Objects of such kinds that no zone reads.
+    pub unread_sources: Vec<ObjectRef>,
     /// By namespace (empty where the manifest names none) and name.
     pub secrets: BTreeMap<(String, String), Secret>,
     /// Labels of namespaces that the folder declares.
@@ -130,12 +136,16 @@ impl Folder {
         let providers = self.providers.iter().filter(|declared| declared.place.line > 0);
         let providers = providers.map(|declared| ("DNSProvider", String::new(), declared.object.name_any()));
         let namespaces = self.namespaces.keys().map(|name| ("Namespace", String::new(), name.clone()));
+        let read = self.sources.iter().map(|declared| declared.object.reference());
+        let sources = read.chain(self.unread_sources.iter().cloned());
+        let sources = sources.map(|source| (source.kind.as_str(), source.namespace, source.name));
         providers
             .chain(of("DNSZone", &self.zones))
             .chain(of("RecordSet", &self.record_sets))
             .chain(of("AddressSource", &self.address_sources))
             .chain(secrets)
             .chain(namespaces)
+            .chain(sources)
             .collect()
     }
 

@@ -1,14 +1,23 @@
 //! What the documents of a folder declare, and everything that is wrong with them.
 
-use std::{collections::BTreeMap, path::Path};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use kube::{Resource, ResourceExt};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use zonekeeper_api::SourceKind;
+use zonekeeper_sources::{
+    BadField,
+    object::{Keep, Kind, Object, ObjectRef},
+};
 
 use crate::folder::{
     Declared, Folder, Place, Problem, Problems, Secret,
-    kind::{Sort, sort_of},
+    kind::{Item, Sort, sort_of},
     node::{Key, Node, Step, Tree, path_text},
     printable,
     schema::Schemas,
@@ -22,6 +31,17 @@ pub struct Reader {
     problems: Vec<Problem>,
     seen: BTreeMap<(String, String, String), Place>,
     documents: usize,
+    /// Read when it is known whether a zone reads them.
+    sources: Vec<SourceDocument>,
+}
+
+/// A document of a kind that zones can publish.
+struct SourceDocument {
+    /// Its apiVersion and kind, for people.
+    what: String,
+    file: PathBuf,
+    kind: Kind,
+    node: Node,
 }
 
 // === impl Reader ===
@@ -35,6 +55,7 @@ impl Reader {
             problems: Vec::new(),
             seen: BTreeMap::new(),
             documents: 0,
+            sources: Vec::new(),
         }
     }
 
@@ -50,6 +71,13 @@ impl Reader {
 
     /// What was read, or everything that is wrong with it.
     pub fn finish(mut self, path: &Path) -> Result<Folder, Problems> {
+        let are_read = self.folder.zones.iter().any(|zone| zone.object.spec.sources.is_some());
+        for document in std::mem::take(&mut self.sources) {
+            match are_read {
+                true => self.read_source(&document),
+                false => self.skip_source(&document),
+            }
+        }
         if self.documents == 0 && self.problems.is_empty() {
             let message =
                 "holds no manifest; add .yaml, .yml or .json files with zonekeeper.dev objects".to_owned();
@@ -59,9 +87,9 @@ impl Reader {
     }
 
     /// Reads a document, or an item of a list that says what its items are.
-    fn read_document(&mut self, file: &Path, node: Node, listed: Option<(&str, &str)>) {
-        let version = node.text("apiVersion").or(listed.map(|(version, _)| version));
-        let kind = node.text("kind").or(listed.map(|(_, kind)| kind));
+    fn read_document(&mut self, file: &Path, node: Node, listed: Option<&Item>) {
+        let version = node.text("apiVersion").or(listed.map(|item| item.version.as_str()));
+        let kind = node.text("kind").or(listed.map(|item| item.kind.as_str()));
         let (Some(version), Some(kind)) = (version, kind) else {
             let message = "has no apiVersion and kind; every document is one Kubernetes object".to_owned();
             return self.problem(file, node.line, String::new(), message);
@@ -70,7 +98,11 @@ impl Reader {
             Sort::Ours(kind) => self.read_ours(file, node, kind),
             Sort::Secret => self.read_secret(file, &node),
             Sort::Namespace => self.read_namespace(file, &node),
-            Sort::List(items) => self.read_list(file, node, items),
+            Sort::Source(kind) => {
+                let what = printable(&format!("{version} {}", kind.as_str()));
+                self.sources.push(SourceDocument { what, file: file.to_owned(), kind, node });
+            }
+            Sort::List(items) => self.read_list(file, node, items.as_ref()),
             Sort::Mistyped(field, message) => {
                 let line = node.line_of(&[Step::Field(field.into())]);
                 self.problem(file, line, field.into(), message);
@@ -83,7 +115,7 @@ impl Reader {
         }
     }
 
-    fn read_list(&mut self, file: &Path, node: Node, listed: Option<(&str, &str)>) {
+    fn read_list(&mut self, file: &Path, node: Node, listed: Option<&Item>) {
         let line = node.line_of(&[Step::Field("items".into())]);
         let entries = match node.tree {
             Tree::Mapping(entries) => entries,
@@ -220,6 +252,28 @@ impl Reader {
         }
     }
 
+    fn read_source(&mut self, document: &SourceDocument) {
+        let SourceDocument { file, kind, node, .. } = document;
+        let object = match source_object(document) {
+            Ok(object) => object,
+            Err(bad) => return self.problem(file, node.line, bad.field, bad.message),
+        };
+        let identity = (kind.as_str().to_owned(), object.meta.namespace.clone(), object.meta.name.clone());
+        if let Some(place) = self.admit(file, node, identity) {
+            self.folder.sources.push(Declared { object: Arc::new(object), place });
+            self.documents += 1;
+        }
+    }
+
+    /// No zone reads it, but it is there: that its records are not asked for any more is no word of its own.
+    fn skip_source(&mut self, document: &SourceDocument) {
+        let SourceDocument { what, file, node, .. } = document;
+        let note =
+            format!("{}:{}: {what} is skipped; no DNSZone has spec.sources", file.display(), node.line);
+        self.folder.notes.push(note);
+        self.folder.unread_sources.push(reference(document));
+    }
+
     fn read_namespace(&mut self, file: &Path, node: &Node) {
         let value = node.to_json();
         let name = value["metadata"]["name"].as_str().unwrap_or_default().to_owned();
@@ -233,6 +287,25 @@ impl Reader {
     fn problem(&mut self, file: &Path, line: u64, field: String, message: String) {
         self.problems.push(Problem { place: Place { file: file.to_owned(), line }, field, message });
     }
+}
+
+/// A source object as a cluster would have it, but for its age: namespace and name stand for that.
+fn source_object(document: &SourceDocument) -> Result<Object, BadField> {
+    let mut object = Object::read(document.kind, document.node.to_json(), Keep::Whole)?;
+    let meta = &mut object.meta;
+    meta.namespace = reference(document).namespace;
+    (meta.uid, meta.creation_timestamp) = (String::new(), String::new());
+    Ok(object)
+}
+
+fn reference(document: &SourceDocument) -> ObjectRef {
+    let json = document.node.to_json();
+    let text = |field: &str| json["metadata"][field].as_str().filter(|text| !text.is_empty());
+    let namespace = match document.kind {
+        Kind::Source(SourceKind::Node) => "",
+        _namespaced => text("namespace").unwrap_or("default"),
+    };
+    ObjectRef::new(document.kind, namespace, text("name").unwrap_or_default())
 }
 
 /// As an API server checks it (RFC 1123); markers and hashes are made of these names.

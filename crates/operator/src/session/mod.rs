@@ -5,6 +5,7 @@ mod binding;
 mod credentials;
 mod open;
 mod parked;
+mod sources;
 mod wishes;
 
 use std::{
@@ -14,6 +15,7 @@ use std::{
 };
 
 pub use credentials::FolderCredentials;
+use futures::{StreamExt, stream};
 use tokio::time::Instant;
 use zonekeeper_kernel::{
     guard::{Approval, Verdict},
@@ -37,6 +39,8 @@ use zonekeeper_api::DNSZone;
 /// How long after trouble a zone is tried again.
 const RETRY: Duration = Duration::from_secs(30);
 const INTERVAL: Duration = Duration::from_secs(60);
+/// How many zones are worked on at once.
+const AT_ONCE: usize = 16;
 
 /// How a folder is worked on.
 #[derive(Debug, Clone)]
@@ -197,17 +201,17 @@ impl Session {
 
     /// Plans every zone; nothing is written.
     pub async fn plan(&mut self) -> Report {
-        let mut wishes = self.wishes().await;
-        let mut zones = Vec::new();
-        for zone in &mut self.zones {
+        let wishes = self.wishes().await;
+        let planned = self.zones.iter_mut().map(async |zone| {
             let (mut report, resolved) = wishes.begin(zone).await;
             if let (Ok(worker), Some(resolved)) = (&mut zone.worker, resolved) {
                 let mut plan = worker.plan(&resolved.desired, &resolved.evidence, Scope::Zone);
                 let verdict = worker.guard(&mut plan, Scope::Zone, &Approval::None, Deletes::Complete);
                 report.pass = Pass { plan, verdict, ..Pass::default() };
             }
-            zones.push(report);
-        }
+            report
+        });
+        let zones = at_once(planned).await;
         Report { zones, rejections: self.rejections(wishes) }
     }
 
@@ -220,9 +224,9 @@ impl Session {
         deletes: Deletes,
         progress: &(dyn Fn(&ZoneKey, usize) + Send + Sync),
     ) -> Report {
-        let mut wishes = self.wishes().await;
-        let mut zones = Vec::new();
-        for zone in &mut self.zones {
+        let wishes = self.wishes().await;
+        let waiting = self.options.waiting;
+        let applied = self.zones.iter_mut().map(async |zone| {
             let (mut report, resolved) = wishes.begin(zone).await;
             if let (Ok(worker), Some(resolved)) = (&mut zone.worker, resolved) {
                 let key = &zone.zone.key;
@@ -236,7 +240,7 @@ impl Session {
                     evidence: &resolved.evidence,
                     scope,
                     approval: &approval,
-                    waiting: self.options.waiting,
+                    waiting,
                     deletes,
                     progress: &done,
                     memory: GuardMemory::Run,
@@ -250,8 +254,9 @@ impl Session {
                     Err(error) => report.error = Some(error),
                 }
             }
-            zones.push(report);
-        }
+            report
+        });
+        let zones = at_once(applied).await;
         Report { zones, rejections: self.rejections(wishes) }
     }
 
@@ -294,6 +299,11 @@ impl Session {
     fn rejections(&self, wishes: Wishes) -> Vec<Rejection> {
         self.duplicates.iter().cloned().chain(wishes.into_rejections()).collect()
     }
+}
+
+/// Works on several zones at once, so that a slow one keeps no other waiting; the reports come in the order of the zones.
+async fn at_once(zones: impl Iterator<Item = impl Future<Output = ZoneReport>>) -> Vec<ZoneReport> {
+    stream::iter(zones).buffered(AT_ONCE).collect().await
 }
 
 // === impl OpenZone ===

@@ -14,7 +14,7 @@ use zonekeeper_kernel::{
     plan::Evidence,
     rdata::RecordType,
     reason::{Reason, Rejection},
-    resolve::{Candidate, Intent, WantedName, Zones, choose},
+    resolve::{Candidate, Intent, Origin, WantedName, Zones, choose},
     zone::{Zone, ZoneKey},
 };
 use zonekeeper_providers::ProviderError;
@@ -24,7 +24,7 @@ use crate::{
     declare,
     engine::{Pass, ZoneWorker, resolve_intents},
     folder::Folder,
-    session::{OpenZone, ZoneReport, ZoneState},
+    session::{OpenZone, ZoneReport, ZoneState, sources::Sources},
 };
 
 /// The wishes of a folder, by zone.
@@ -39,6 +39,8 @@ pub struct Wishes {
     has_nameless: bool,
     /// Wishes that a zone would have, were it not for a longer one.
     outranked: BTreeMap<ZoneKey, Vec<(Name, RecordType, Holder)>>,
+    /// What source objects say.
+    sources: Sources,
 }
 
 /// A set that an object of a namespace asks for and can't have.
@@ -68,6 +70,7 @@ impl Wishes {
             refused: Vec::new(),
             has_nameless: false,
             outranked: BTreeMap::new(),
+            sources: Sources::default(),
         };
         // A zone that can't be reached keeps its place: its wishes must not fall to the zone above it.
         let candidates: Zones = zones
@@ -103,12 +106,20 @@ impl Wishes {
                 }
             }
         }
+        let mut sources = Sources::publish(folder, zones, addresses);
+        wishes.rejections.append(&mut sources.rejections);
+        for Asked { intent, unknown } in std::mem::take(&mut sources.asked) {
+            wishes.place(intent, unknown, &candidates);
+        }
+        wishes.sources = sources;
         wishes
     }
 
     fn place(&mut self, intent: Intent, unknown: Option<Unknown>, zones: &Zones) {
-        let (candidates, rejections) = choose(&intent, zones);
-        if let Some((reason, message)) = unknown {
+        let (candidates, mut rejections) = choose(&intent, zones);
+        // A host that lies in none of these zones is published elsewhere, or not at all.
+        let is_elsewhere = intent.origin != Origin::RecordSet && candidates.is_empty();
+        if let Some((reason, message)) = unknown.filter(|_| !is_elsewhere) {
             let name = candidates.first().map(|candidate| candidate.name.clone());
             self.refuse(Rejection {
                 holder: intent.holder.clone(),
@@ -128,6 +139,9 @@ impl Wishes {
                 namespace: intent.namespace.clone(),
                 unmet: first.reason.unmet(),
             });
+        }
+        if intent.origin != Origin::RecordSet {
+            rejections.retain(|it| matches!(it.reason, Reason::AmbiguousZone | Reason::RefNotFound));
         }
         rejections.into_iter().for_each(|rejection| self.refuse(rejection));
         for candidate in candidates {
@@ -155,7 +169,7 @@ impl Wishes {
     }
 
     /// Observes a zone, begins its report, and says what it should hold where it is worked on.
-    pub async fn begin(&mut self, zone: &mut OpenZone) -> (ZoneReport, Option<Resolved>) {
+    pub async fn begin(&self, zone: &mut OpenZone) -> (ZoneReport, Option<Resolved>) {
         let is_suspended = zone.declared.object.spec.suspend;
         let mut report = ZoneReport {
             key: zone.zone.key.clone(),
@@ -246,8 +260,10 @@ impl Wishes {
         let refused =
             all().filter(|rejection| rejection.reason.unmet() == Unmet::Mistaken).map(|it| &it.holder);
         let full = |holder: &Holder| HolderRef::Full(holder.clone());
-        Evidence::complete_but(moving.chain(excluded).map(full))
-            .awaiting(self.unclear.iter().chain(refused).map(full))
+        let silent = self.sources.silent(zone.sources.as_ref());
+        let awaited = self.sources.awaited(zone.sources.as_ref());
+        Evidence::complete_but(moving.chain(excluded).chain(silent).map(full))
+            .awaiting(self.unclear.iter().chain(refused).chain(awaited).map(full))
     }
 
     /// What was refused before it reached a zone.
@@ -266,7 +282,7 @@ fn wanted_name(spec: &RecordSetSpec) -> Option<WantedName> {
 }
 
 /// The addresses that RecordSets of a namespace may use.
-fn permitted(folder: &Folder, namespace: &str, addresses: &Addresses) -> Addresses {
+pub fn permitted(folder: &Folder, namespace: &str, addresses: &Addresses) -> Addresses {
     let mut permitted = addresses.clone();
     for declared in &folder.address_sources {
         let object: &AddressSource = &declared.object;
