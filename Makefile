@@ -10,8 +10,8 @@ help: ## this list
 
 up: ## build, then serve and watch examples/quickstart
 	@scripts/setup build
-	@cargo build --release --package zonekeeper
-	@exec target/release/zonekeeper up examples/quickstart
+	@cargo build --profile quick --no-default-features --package zonekeeper
+	@exec target/quick/zonekeeper up examples/quickstart
 
 test: ## everything: checks, all tests, the simulator's conformance, the crash sweep
 	@scripts/setup test

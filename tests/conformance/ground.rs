@@ -203,7 +203,7 @@ impl Ground {
     pub async fn allow_dnskey(&self) {
         let Some(at) = &self.at else { return };
         let url = format!("{}/zones/{}/dnssec", at.sim.base_url(), at.zone);
-        let patch = reqwest::Client::new().patch(url).bearer_auth(&at.token);
+        let patch = zonekeeper_tests::web::client().patch(url).bearer_auth(&at.token);
         let answer = patch.json(&json!({"dnssec_multi_signer": true})).send().await.expect("an answer");
         assert!(answer.status().is_success());
     }

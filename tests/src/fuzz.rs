@@ -100,7 +100,7 @@ pub fn cloudflare(bytes: &[u8]) {
     let client = CLIENT.get_or_init(|| {
         let settings = Settings::new(SecretString::from("token"));
         let budget = Arc::new(Budget::new(settings.rate));
-        Client::new(reqwest::Client::new(), &settings, budget)
+        Client::new(crate::web::client(), &settings, budget)
     });
     for status in [200, 400, 403, 500] {
         let status = reqwest::StatusCode::from_u16(status).expect("a status");

@@ -1,4 +1,4 @@
-//! A tiny HTTP server whose answer a test decides, and which remembers what it was asked.
+//! A tiny HTTP server whose answer a test decides, and which remembers what it was asked; a client for other servers.
 
 use std::sync::{Arc, Mutex};
 
@@ -6,6 +6,12 @@ use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
 };
+
+/// A client as the program makes them.
+pub fn client() -> reqwest::Client {
+    zonekeeper_providers::tls::set_up();
+    reqwest::Client::new()
+}
 
 /// Stops with the test's runtime.
 #[derive(Clone)]

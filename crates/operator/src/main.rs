@@ -7,6 +7,7 @@ use zonekeeper::{
     address_source::limits,
     commands::{Cli, say},
 };
+use zonekeeper_providers::tls;
 
 fn main() -> ExitCode {
     // A worker limits itself before anything else: no runtime, no environment, no log.
@@ -18,11 +19,12 @@ fn main() -> ExitCode {
 
 #[tokio::main]
 async fn run() -> ExitCode {
+    tls::set_up();
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
             let is_answer = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
-            // Nobody is left to tell if this fails too. Exit code 2 means changes, so a wrong call is 1.
+            // If this fails, too, there is no other place to say it. Exit code 2 means changes, so a wrong call is 1.
             let _ = error.print();
             return if is_answer { ExitCode::SUCCESS } else { ExitCode::from(1) };
         }

@@ -6,6 +6,7 @@ pub mod fence;
 pub mod memory;
 pub mod meter;
 pub mod rfc2136;
+pub mod tls;
 mod wire;
 
 use std::{collections::BTreeSet, fmt::Debug, sync::Arc};
@@ -21,7 +22,7 @@ use zonekeeper_kernel::{
     record::{Live, LiveRecord, RecordId},
 };
 
-/// Somebody who serves zones.
+/// A service or server that has zones.
 #[async_trait]
 pub trait Provider: Debug + Send + Sync {
     /// Whether the credentials work, and what they show.

@@ -6,7 +6,7 @@ use control_plane::User;
 use k8s_openapi::api::{authentication::v1::TokenRequest, core::v1::ServiceAccount};
 use kube::{Api, api::PostParams};
 use serde_json::{Value, json};
-use zonekeeper_tests::binary::binary;
+use zonekeeper_tests::{binary::binary, web::client};
 
 use super::{balance, ingress, lab_with, told};
 use crate::support::{Lab, objects, operator::free_port};
@@ -75,7 +75,7 @@ async fn elsewhere_a_token_is_asked_for_and_shows_what_its_user_may_list() {
     lab.apply(&lab.a("theirs", "192.0.2.2").in_namespace(tenant.name())).await;
     lab.wait_ready("RecordSet", &format!("{}/theirs", tenant.name())).await;
     let ask = async |token: Option<&str>| {
-        let request = reqwest::Client::new().get(&url);
+        let request = client().get(&url);
         let request = match token {
             Some(token) => request.bearer_auth(token),
             None => request,

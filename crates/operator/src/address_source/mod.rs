@@ -77,7 +77,7 @@ fn shown(url: &str) -> String {
     Url::parse(url).map_or_else(|_| "a URL".into(), |url| url.origin().ascii_serialization())
 }
 
-/// Whether an address can be somebody's: private ones can, those of a service that has lost its way can't.
+/// Whether an address can be a host's: private ones can, unspecified or loopback ones can't.
 fn is_publishable(address: IpAddr) -> bool {
     match address.to_canonical() {
         IpAddr::V4(v4) => {

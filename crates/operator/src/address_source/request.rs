@@ -11,6 +11,7 @@ use reqwest::{
     redirect::Policy,
 };
 use zonekeeper_api::{HttpMethod, HttpSource};
+use zonekeeper_providers::tls;
 
 use super::{
     SecretHeaders,
@@ -97,6 +98,7 @@ fn headers(all: impl Iterator<Item = (String, String)>) -> Result<HeaderMap, Str
 
 /// A client of its own per request: neither connections nor look-ups outlive the check of their target.
 fn client(reachable: &Reachable) -> reqwest::Result<Client> {
+    tls::set_up();
     Client::builder()
         .timeout(TIME)
         .no_proxy()

@@ -1,14 +1,17 @@
 //! What the `zonekeeper` binary can do.
 
 mod apply;
+#[cfg(feature = "cluster")]
 mod connect;
 mod export;
 mod follow;
 mod options;
 mod plan;
 mod progress;
+#[cfg(feature = "cluster")]
 mod run;
 pub mod say;
+#[cfg(feature = "cluster")]
 mod status;
 mod table;
 mod up;
@@ -30,6 +33,7 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Run the operator in, or against, a cluster.
+    #[cfg(feature = "cluster")]
     Run(run::Run),
     /// Serve and maintain the zones of a folder, without a cluster.
     Up(up::Up),
@@ -38,6 +42,7 @@ enum Command {
     /// Apply once, from CI. Exit code: 0 done, 2 something is held, 1 an error, a failure or a rejected object.
     Apply(apply::Apply),
     /// Show who asks for which records, and what became of them.
+    #[cfg(feature = "cluster")]
     Status(status::Status),
     /// Write a zone as an RFC 1035 zone file.
     Export(export::Export),
@@ -62,6 +67,7 @@ impl Cli {
     /// How the command is watched.
     pub fn telemetry(&self) -> Telemetry {
         match &self.command {
+            #[cfg(feature = "cluster")]
             Command::Run(run) => run.telemetry(),
             _once => Telemetry::default(),
         }
@@ -70,10 +76,12 @@ impl Cli {
     /// Runs the command.
     pub async fn run(self) -> anyhow::Result<Ending> {
         match self.command {
+            #[cfg(feature = "cluster")]
             Command::Run(run) => run.run().await,
             Command::Up(up) => up.run().await,
             Command::Plan(plan) => plan.run().await,
             Command::Apply(apply) => apply.run().await,
+            #[cfg(feature = "cluster")]
             Command::Status(status) => status.run().await,
             Command::Export(export) => export.run().await,
             Command::Crds => {

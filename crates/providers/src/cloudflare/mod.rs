@@ -36,6 +36,7 @@ use crate::{
     },
     fence::{Fence, Unfenced},
     meter::{Meter, Unmetered},
+    tls,
 };
 
 /// Where Cloudflare's API is.
@@ -67,7 +68,7 @@ pub struct Settings {
     pub timeout: Duration,
     /// How often a read whose answer is lost is sent.
     pub read_tries: u32,
-    /// How long a read may wait when Cloudflare's rate limit is reached, where nobody else comes back to it.
+    /// How long a read may wait when Cloudflare's rate limit is reached, where no loop comes back to it.
     pub patience: Duration,
     /// How long a request about a zone waits for the credential's budget before it is an error; none waits as long as
     /// it takes.
@@ -165,6 +166,7 @@ impl Cloudflare {
         url::Url::parse(&settings.base_url).map_err(|error| {
             configuration(format!("baseURL {:?} is not a URL: {error}", settings.base_url))
         })?;
+        tls::set_up();
         let http = reqwest::Client::builder()
             .user_agent(concat!("zonekeeper/", env!("CARGO_PKG_VERSION")))
             .timeout(settings.timeout)

@@ -3,7 +3,7 @@
 use std::{io, sync::Arc, time::Duration};
 
 use futures::FutureExt;
-use rustls::{ClientConfig, crypto::aws_lc_rs, pki_types::ServerName};
+use rustls::{ClientConfig, crypto::ring, pki_types::ServerName};
 use rustls_platform_verifier::BuilderVerifierExt;
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
@@ -49,7 +49,7 @@ impl Connector {
         match transport {
             Transport::Tcp => Ok(Self::Tcp),
             Transport::Tls => {
-                let mut config = ClientConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
+                let mut config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
                     .with_safe_default_protocol_versions()?
                     .with_platform_verifier()?
                     .with_no_client_auth();
@@ -100,7 +100,7 @@ impl Connection {
         Ok(message)
     }
 
-    /// Whether the server closed it, or said something that nobody asked for.
+    /// Whether the server closed it, or said something unasked.
     pub(super) fn is_stale(&mut self) -> bool {
         self.stream.read_u8().now_or_never().is_some()
     }

@@ -11,6 +11,13 @@ pub struct Rig {
     pub http: reqwest::Client,
 }
 
+/// The simulator speaks no TLS, but a client is not made without.
+pub fn client() -> reqwest::Client {
+    // An error says that it was done before.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    reqwest::Client::new()
+}
+
 pub type Answer = Result<(StatusCode, Value), reqwest::Error>;
 
 impl Rig {
@@ -18,7 +25,7 @@ impl Rig {
         let sim = Sim::start(config).await.expect("loopback has a free port");
         let zone = sim.zone("example.com", Plan::Enterprise);
         let token = sim.token(TokenGrant::full());
-        Self { sim, zone, token, http: reqwest::Client::new() }
+        Self { sim, zone, token, http: client() }
     }
 
     pub async fn unlimited() -> Self {
