@@ -51,7 +51,7 @@ fn finish_root(schema: &mut Value) {
     if let Some(fields) = schema.as_object_mut() {
         fields.remove("title");
     }
-    // kstatus: an object that nobody has looked at yet is not current.
+    // kstatus: an object that was not looked at yet is not current.
     if let Some(status) = schema.pointer_mut("/properties/status") {
         status["default"] = json!({"observedGeneration": -1});
     }

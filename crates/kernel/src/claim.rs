@@ -25,12 +25,12 @@ pub enum Claim {
         /// Whether the marker is as we would write it today.
         standing: Standing,
     },
-    /// It carries the marker of somebody else, or a forged one.
+    /// It carries the marker of another owner, or a forged one.
     Foreign {
         /// The owner the marker names, as far as it can be read.
         owner: String,
     },
-    /// It carries no marker, and nobody remembers it.
+    /// It carries no marker, and its id is not remembered.
     Unclaimed,
 }
 
@@ -51,7 +51,7 @@ pub enum Known {
     Nothing,
     /// Those that were written by this process or that a RecordSet's status remembers.
     Ids(KnownIds),
-    /// All: the zone lives inside this process, and nobody else can write to it.
+    /// All: the zone lives inside this process, and nothing else can write to it.
     Everything,
 }
 
@@ -108,7 +108,7 @@ impl Known {
         match self {
             Self::Nothing => None,
             Self::Ids(ids) => ids.holder_of(name, record).map(|holder| HolderRef::Full(holder.clone())),
-            Self::Everything => Some(HolderRef::Nobody),
+            Self::Everything => Some(HolderRef::Unnamed),
         }
     }
 }
@@ -324,7 +324,7 @@ fn set_marker<'a>(
             other.claim.is_ours() != claim.is_ours()
                 && (other.claim.is_ours() != crate::mutant::is_on("claim: ours beats theirs"))
         });
-        // Two markers that disagree: somebody else claims the set too, so it is not ours to change.
+        // Two markers that disagree: another owner claims the set, too, so it is not ours to change.
         if is_better {
             found = Some(SetMarker { rtype: place.1, name: at.clone(), record, claim, place: marker_place });
         }
@@ -332,7 +332,7 @@ fn set_marker<'a>(
     found
 }
 
-/// Somebody else's ExternalDNS marker for a record, at its default name, seen from a zone with comment markers;
+/// Another owner's ExternalDNS marker for a record, at its default name, seen from a zone with comment markers;
 /// none where it is ours or taken over.
 fn externaldns_marker<'a>(
     registry: &Registry,

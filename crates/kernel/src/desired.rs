@@ -35,7 +35,7 @@ pub struct Wanted {
 pub enum Values {
     /// These, sorted and without repetition.
     Known(Vec<Wanted>),
-    /// Somebody wants the set, and nobody can say at the moment what it is: live records stay (law 5).
+    /// An object wants the set, and its values are not known now: live records stay (law 5).
     Unknown,
 }
 
@@ -82,7 +82,7 @@ struct Reserved {
 /// Whether a wish that can't be carried out will be, once it is put right.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Unmet {
-    /// It was refused for what it asks: what is there stays, and nobody need be asked about it.
+    /// It was refused for what it asks: what is there stays, without a question.
     Mistaken,
     /// It was refused for what its object may have: what is there stays until a person says that it goes.
     Forbidden,
@@ -158,7 +158,7 @@ impl Desired {
         self.reserved.get(name).into_iter().flatten()
     }
 
-    /// Notes that somebody's values at a name are not known: what they have there stays, and stops nobody else.
+    /// Notes that an object's values at a name are not known: what it has there stays, and stops no other object.
     pub fn wait_for(&mut self, name: Name, holder: Holder) {
         self.awaited.entry(name).or_default().insert(holder);
     }
@@ -200,7 +200,7 @@ impl Reserved {
     fn may_mean(&self, holder: &HolderRef) -> bool {
         match holder {
             HolderRef::Full(holder) => *holder.namespace() == *self.namespace,
-            HolderRef::Hash(_) | HolderRef::Nobody => true,
+            HolderRef::Hash(_) | HolderRef::Unnamed => true,
         }
     }
 }

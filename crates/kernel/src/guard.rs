@@ -108,7 +108,7 @@ pub enum HeldFor {
     },
     /// The zone's own NS or SOA set.
     ApexAuthority,
-    /// No evidence that nobody wants it.
+    /// No evidence that its object gave it up.
     Orphaned,
     /// A wanted name would be left without records.
     NeverEmpty,
@@ -235,7 +235,7 @@ impl Cleared {
             *turn += 1;
             changes.push(((is_delete, rank, *turn), change));
         }
-        // Stable: whoever is alone keeps its order.
+        // Stable: changes of one namespace keep their order.
         changes.sort_by_key(|(turn, _)| *turn);
         self.changes = changes.into_iter().map(|(_, change)| change).collect();
     }
@@ -427,7 +427,7 @@ fn namespace(change: &Change) -> Option<&str> {
         Cause::Released(HolderRef::Full(holder)) => {
             Some(Holder::namespace(holder)).filter(|namespace| !namespace.is_empty())
         }
-        Cause::Released(HolderRef::Hash(_) | HolderRef::Nobody)
+        Cause::Released(HolderRef::Hash(_) | HolderRef::Unnamed)
         | Cause::Wanted
         | Cause::Drift
         | Cause::Orphaned(_)

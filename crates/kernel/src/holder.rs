@@ -21,8 +21,8 @@ pub enum HolderRef {
     Full(Holder),
     /// The first characters of its SHA-256 in base32: 16, or 10 in markers of before.
     Hash(Box<str>),
-    /// The marker names nobody.
-    Nobody,
+    /// The marker names no object.
+    Unnamed,
 }
 
 /// Holders, to be found by the hash that a marker has of them.
@@ -98,7 +98,7 @@ impl HolderRef {
         match self {
             Self::Full(named) => named == holder,
             Self::Hash(hash) => is_hash_of(hash, &holder.hash()),
-            Self::Nobody => false,
+            Self::Unnamed => false,
         }
     }
 
@@ -113,7 +113,7 @@ impl fmt::Display for HolderRef {
         match self {
             Self::Full(holder) => holder.fmt(formatter),
             Self::Hash(hash) => write!(formatter, "the object with hash {hash}"),
-            Self::Nobody => formatter.write_str("an unnamed object"),
+            Self::Unnamed => formatter.write_str("an unnamed object"),
         }
     }
 }

@@ -68,7 +68,7 @@ pub enum ProviderError {
 /// When asking again makes sense.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Retry {
-    /// Not before somebody edits something.
+    /// Not before an object or the provider is edited.
     Never,
     /// After a growing pause.
     Backoff,

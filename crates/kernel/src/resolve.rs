@@ -17,7 +17,7 @@ use crate::{
     zone::{Labels, SourcesKey, ZoneKey},
 };
 
-/// A set that somebody wants, and who wants it.
+/// A record set that an object asks for, and the object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Intent {
     /// Who.

@@ -82,7 +82,7 @@ impl Verdict {
         )
     }
 
-    /// Whether we are at it, or will be without anybody's help.
+    /// Whether work is under way, or will be without a person's help.
     pub fn is_reconciling(&self) -> bool {
         matches!(
             self.reason,
@@ -161,7 +161,7 @@ pub fn conditions<'a>(
     shown.collect()
 }
 
-/// Kubernetes allows 32 KiB; nobody reads that.
+/// Kubernetes allows 32 KiB, which is too long to read.
 fn shortened(message: &str) -> String {
     const LONGEST: usize = 1_000;
     if message.len() <= LONGEST {

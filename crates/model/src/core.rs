@@ -61,7 +61,7 @@ pub enum Alarm {
     ReportSource(Key),
     /// An object is to be looked at.
     Record(Key),
-    /// What nobody needs is to be dropped.
+    /// What is not needed is to be dropped.
     Tidy,
 }
 

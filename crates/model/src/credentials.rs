@@ -233,7 +233,7 @@ impl Model {
         self.agenda.by(self.now.at + DOUBT, Alarm::Provider(name.to_owned()));
     }
 
-    /// A Secret that somebody named was seen.
+    /// A Secret that an object names was seen.
     pub fn see_secret(&mut self, key: &Key, state: SecretState) {
         if !self.secrets.note(key, state) {
             return;
@@ -250,7 +250,7 @@ impl Model {
         self.ask_sources_with_secret(key);
     }
 
-    /// All Secrets that somebody names.
+    /// All Secrets that objects name.
     pub fn named_secrets(&self) -> BTreeSet<Key> {
         let providers = self.providers.values().flat_map(|entry| references(&entry.object, &self.namespace));
         providers.map(|(key, _)| key).chain(self.secrets_of_sources()).collect()

@@ -1,4 +1,4 @@
-//! What the model knows of holders whose records nobody wishes: what each wants instead, if anything.
+//! What the model knows of holders of records that no object asks for: what each wants instead, if anything.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -29,7 +29,7 @@ use crate::{
     zone_entry::Requester,
 };
 
-/// A record that nobody wishes, and whom its marker names.
+/// A record that no object asks for, and the holder that its marker names.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct About {
     pub name: Name,
@@ -63,7 +63,7 @@ pub enum Subject {
 pub enum HolderState {
     /// It is being deleted, and its record with it.
     Leaving { object: Subject, uid: String },
-    /// It is being deleted, and leaves its record to whoever comes.
+    /// It is being deleted, and leaves its record behind.
     Retaining { object: Subject, uid: String },
     /// It is there, was understood, and wants something else.
     WantsOther { object: Subject, uid: String, generation: i64, labels: BTreeMap<String, String> },
@@ -71,7 +71,7 @@ pub enum HolderState {
     SourceWantsOther { object: Subject, seen: Arc<Object> },
     /// A synced store does not have it.
     Absent { object: Subject },
-    /// A synced store has nobody with this hash.
+    /// A synced store has no object with this hash.
     AbsentHash { hash: String },
     /// It is there, and has not arrived where it goes, or can't be understood.
     Awaited,
@@ -87,7 +87,7 @@ impl About {
         match &self.holder {
             HolderRef::Full(holder) => record_set_of(holder).is_none(),
             HolderRef::Hash(_) => true,
-            HolderRef::Nobody => false,
+            HolderRef::Unnamed => false,
         }
     }
 }
@@ -201,13 +201,13 @@ impl Model {
                 Some(subject) => Some(subject),
                 None => return HolderState::AbsentHash { hash: hash.to_string() },
             },
-            HolderRef::Nobody => None,
+            HolderRef::Unnamed => None,
         };
         match subject {
             Some(Subject::RecordSet(key)) => self.holder_state_record_set(zone, name, rtype, key),
             Some(Subject::Source(reference)) => {
                 match self.holder_state_source(zone, name, rtype, reference) {
-                    // It was not published by us: nobody knows what its object said of it then.
+                    // It was not published by us: what its object said of it then is not known.
                     HolderState::SourceWantsOther { .. } if !is_ours => HolderState::Nothing,
                     state => state,
                 }
@@ -401,7 +401,7 @@ impl Model {
     }
 }
 
-/// Whether an object may not have what it wishes, or nobody knows where that goes.
+/// Whether an object may not have what it wishes, or it is not known where that goes.
 fn has_lost_it(entry: &RecordEntry) -> bool {
     let states = entry.states.values().map(|state| &state.verdict);
     entry.refused.iter().chain(states).any(|verdict| {

@@ -54,7 +54,7 @@ pub type Key = (String, String);
 pub enum Event {
     /// A watch saw something.
     Seen(objects::Sight),
-    /// A Secret that somebody named.
+    /// A Secret that an object names.
     Secret(Key, secrets::SecretState),
     /// A provider's credentials were tried.
     Checked(Box<credentials::Checked>),

@@ -1,4 +1,4 @@
-//! The key that signs markers: made once, and only where nobody can miss it.
+//! The key that signs markers: made once, and only if no zone needs one that was lost.
 
 use std::time::Duration;
 

@@ -171,7 +171,7 @@ impl Model {
     fn older_twin(&self, key: &ZoneKey) -> Option<ZoneKey> {
         let entry = self.zones.get(key)?;
         let (domain, provider) = (&entry.zone.as_ref()?.domain, entry.provider.as_ref()?);
-        // Times have whole seconds; of two from the same one, whoever is at work goes on.
+        // Times have whole seconds; of two from the same second, the one at work goes on.
         let age =
             |entry: &ZoneEntry| (entry.object.creation_timestamp(), !entry.is_at_work(), entry.object.uid());
         let is_twin = |other: &ZoneEntry| {

@@ -60,13 +60,13 @@ pub struct StatusOutbox {
     pub told: Option<Verdict>,
     /// Since when its conditions are as they are.
     pub since: Transitions,
-    /// Stands for the status as it is: there are many objects, and nobody reads their statuses here.
+    /// Stands for the status as it is: there are many objects, and their statuses are not read here.
     fingerprint: u64,
     /// A status that the API server has refused.
     refused: Option<Box<Refused>>,
 }
 
-/// A status that was refused for what it says: it waits longer each time, and nobody waits with it.
+/// A status that was refused for what it says: it waits longer each time, and no other write waits with it.
 #[derive(Debug)]
 struct Refused {
     /// Stands for what the status says, its times aside; none until it is to be said again.

@@ -12,7 +12,7 @@ use crate::{Key, conditions::Verdict, core::Model, records::RecordEntry, sources
 /// Where it is served.
 pub const PATH: &str = "/api/v1/records";
 
-/// Every set that somebody asks for.
+/// Every set that an object asks for.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Overview {
     pub records: Vec<Row>,

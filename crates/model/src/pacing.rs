@@ -10,7 +10,7 @@ const GROWTH: u32 = 4;
 const QUIET: u32 = 16;
 const SHORTEST_QUIET: Duration = Duration::from_millis(100);
 
-/// So many passes in a row for one change each mean that somebody waits for each before the next.
+/// So many passes in a row for one change each mean that a client waits for each before it makes the next.
 const CALM: u32 = 8;
 
 /// Paces the passes of one zone.
@@ -125,7 +125,7 @@ mod tests {
         let last = begun + Duration::from_millis(700);
         pacing.touched(last);
         assert_eq!(pacing.ready_at(), last + LONGEST_PAUSE / QUIET);
-        // Whoever keeps coming does not keep it waiting.
+        // Changes that keep coming do not keep it waiting.
         pacing.touched(begun + LONGEST_PAUSE);
         assert_eq!(pacing.ready_at(), begun + LONGEST_PAUSE);
     }

@@ -98,7 +98,7 @@ pub struct Survey {
     pub calls_to_list: usize,
     /// How source objects were read.
     pub sources: Option<SourcesKey>,
-    /// Whether records of source objects are left that we published, and of which nobody says what they are.
+    /// Whether records of source objects are left that we published, and that no object speaks for.
     pub has_unread_names: bool,
     /// Why nothing was written, where that is so.
     pub read_only: Option<Verdict>,

@@ -161,7 +161,7 @@ impl Model {
             return;
         }
         if entry.lacks_finalizer() {
-            // Nothing is written that nobody would clean up; the zone comes back with its finalizer.
+            // Nothing is written that would not be cleaned up; the zone comes back with its finalizer.
             self.release_zone(key);
             return;
         }

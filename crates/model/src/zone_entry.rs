@@ -323,7 +323,7 @@ impl ZoneEntry {
         }
     }
 
-    /// Whether what somebody is about to say names a hash that people don't find in the zone's status yet.
+    /// Whether a message that is about to be written names a hash that the zone's status does not show yet.
     pub fn lacks_hash_in(&self, verdict: &Verdict) -> bool {
         let plan = self.object.status.as_ref().and_then(|status| status.plan.as_ref());
         let is_there = plan.is_some_and(|plan| !plan.hash.is_empty() && verdict.message.contains(&plan.hash));
@@ -441,8 +441,8 @@ impl ZoneEntry {
         self.guard.used_approvals.drain(..excess);
     }
 
-    /// Whether names may be there that were read in another way: nobody asks for them, and nobody has said so. Of a
-    /// zone that is new to us, nobody knows in which way.
+    /// Whether names may be there that were read in another way: no object asks for them, and none has given them up. Of a
+    /// zone that is new to us, the way is not known.
     pub fn has_names_of_another_reading(&self) -> bool {
         self.guard.reading.is_empty() || self.guard.reading != self.reading_digest()
     }

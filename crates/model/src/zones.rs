@@ -89,7 +89,7 @@ impl Model {
         self.effects.say(object.object_ref(&()), Reason::InvalidValue, &message, false);
     }
 
-    /// A DNSZone is gone: what is in it stays, and nobody is held up by it.
+    /// A DNSZone is gone: what is in it stays, and holds up nothing.
     pub fn lose_zone(&mut self, key: &ZoneKey) {
         let Some(entry) = self.zones.remove(key) else { return };
         self.index.remove(key);
@@ -246,7 +246,7 @@ impl Model {
         }
     }
 
-    /// Tells everybody who wishes something of a zone why it can't be had now.
+    /// Tells every object that asks something of a zone why it can't be had now.
     pub fn tell_requesters(&mut self, key: &ZoneKey, verdict: &Verdict, names: Option<&BTreeSet<Name>>) {
         let Some(entry) = self.zones.get(key) else { return };
         let verdict = &verdict.for_requesters();
@@ -345,7 +345,7 @@ impl Model {
     pub fn release_zone(&mut self, key: &ZoneKey) {
         let Some(entry) = self.zones.get_mut(key).filter(|entry| entry.is_ours) else { return };
         let is_released = status::is_released(&*entry.object);
-        // Whoever was not read yet may depend on it.
+        // An object that was not read yet may depend on it.
         let is_reading = entry
             .reading
             .as_ref()

@@ -64,7 +64,7 @@ impl Provider for Memory {
 // === impl MemoryZone ===
 
 impl MemoryZone {
-    /// Adds a record behind everybody's back.
+    /// Adds a record from outside.
     pub fn seed(&self, name: Name, mut record: LiveRecord) -> RecordId {
         let mut state = lock(&self.state);
         record.id = state.next_id();

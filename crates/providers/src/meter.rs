@@ -1,4 +1,4 @@
-//! How long requests to a provider take, for whoever wants to know.
+//! How long requests to a provider take, for metrics.
 
 use std::{fmt::Debug, time::Duration};
 
@@ -21,7 +21,7 @@ pub enum Outcome {
     Lost,
 }
 
-/// For a process that nobody measures.
+/// For a process without metrics.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Unmetered;
 

@@ -30,7 +30,7 @@ pub(crate) struct Reader<'a> {
     pub looked_at: BTreeSet<Look>,
     /// Why all values keep their last good state.
     pub spoiled: Option<Unknown>,
-    /// Why nobody can say which other names the object asks for.
+    /// Why it is not known which other names the object asks for.
     pub unclear: Option<Unknown>,
     /// Names below which the object names everything, though it asks for some of it only.
     pub covered: BTreeSet<Name>,

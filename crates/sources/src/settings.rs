@@ -5,7 +5,7 @@ use zonekeeper_kernel::{record::Ttl, zone::ZoneKey};
 
 use crate::dialect::Setting;
 
-/// What a set gets besides its values; none leaves it to somebody else.
+/// What a set gets besides its values; none leaves it to the zone.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub(crate) struct Settings {
     pub ttl: Option<Ttl>,
@@ -40,7 +40,7 @@ impl Settings {
         Ok(())
     }
 
-    /// Fills what is open here with what somebody else says.
+    /// Fills what is open here with other settings.
     pub fn inherit(&mut self, other: &Self) {
         self.ttl = self.ttl.or(other.ttl);
         self.proxied = self.proxied.or(other.proxied);

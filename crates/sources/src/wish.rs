@@ -66,12 +66,12 @@ impl Targets {
         if targets.is_empty() { Self::unknown(why()) } else { Self::Known(targets) }
     }
 
-    /// Targets that nobody knows at the moment.
+    /// Targets that are not known at the moment.
     pub fn unknown(why: impl Into<String>) -> Self {
         Self::Unknown((Reason::TargetsUnknown, why.into()))
     }
 
-    /// Both; as long as one part is not known, nobody can say which live values are too many.
+    /// Both; as long as one part is not known, it is not known which live values are too many.
     pub fn and(self, other: Self) -> Self {
         match (self, other) {
             (Self::Known(mut one), Self::Known(other)) => {
@@ -134,7 +134,7 @@ impl Set {
     }
 }
 
-/// The sets that a wish means; a type that nobody knows is asked for as A.
+/// The sets that a wish means; an unknown type is asked for as A.
 fn by_type(wanted: Wanted) -> BTreeMap<RecordType, Result<Vec<Rdata>, Unknown>> {
     let targets = match wanted {
         Wanted::Set(rtype, values) => return BTreeMap::from([(rtype, values)]),

@@ -48,7 +48,7 @@ pub enum Found<T> {
     NotThere,
     /// It is not there because it was seen to be deleted.
     Deleted,
-    /// Nobody can say: the kind is not installed, not readable or not read yet.
+    /// It is not known: the kind is not installed, not readable or not read yet.
     NotKnown,
 }
 
@@ -100,7 +100,7 @@ impl World {
         }
     }
 
-    /// Takes an object away that a list does not have any more; nobody saw it being deleted.
+    /// Takes an object away that a list does not have any more; its deletion was not seen.
     pub fn lose(&mut self, reference: &ObjectRef) {
         let key = (reference.namespace.clone(), reference.name.clone());
         let store = self.kinds.entry(reference.kind).or_default();
@@ -173,7 +173,7 @@ impl World {
 impl Look {
     /// The kind that must be read to answer it; none for an AddressSource, which is no source object.
     ///
-    /// A kind that nobody looks at need not be watched.
+    /// A kind that no object looks at need not be watched.
     pub fn kind(&self) -> Option<Kind> {
         match self {
             Self::Object(reference) => Some(reference.kind),
@@ -239,7 +239,7 @@ mod tests {
         world.synced(gateway.kind);
         assert_eq!(world.get(&gateway), Found::NotThere);
         world.lose(&gateway);
-        assert_eq!(world.get(&gateway), Found::NotThere, "nobody saw it go");
+        assert_eq!(world.get(&gateway), Found::NotThere, "its deletion was not seen");
         world.remove(&gateway);
         assert_eq!(world.get(&gateway), Found::Deleted);
         let other = ObjectRef::new(gateway.kind, "shop", "other");

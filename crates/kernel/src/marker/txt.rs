@@ -37,7 +37,7 @@ pub struct Labels(BTreeMap<String, String>);
 pub(crate) enum Verdict {
     /// Our own; `is_current` unless it must be written again.
     Ours { holder: HolderRef, is_current: bool },
-    /// Somebody else's.
+    /// Another owner's.
     Foreign { owner: String },
 }
 
@@ -118,7 +118,7 @@ impl TxtForm {
     pub(crate) fn verify(&self, registry: &Registry, place: (&Name, RecordType), labels: &Labels) -> Verdict {
         let owner = labels.owner();
         let resource = labels.get("resource");
-        let holder = resource.map_or(HolderRef::Nobody, |text| HolderRef::Full(Holder::from_text(text)));
+        let holder = resource.map_or(HolderRef::Unnamed, |text| HolderRef::Full(Holder::from_text(text)));
         if owner == registry.owner.as_str() && !owner.is_empty() {
             let signature = match self.signed {
                 true => {
@@ -224,7 +224,7 @@ mod tests {
         let place = (&www(), RecordType::A);
         assert!(matches!(form.verify(&registry, place, &labels), Verdict::Foreign { .. }));
         registry.take_over_from.push(OwnerId::new("other"));
-        let taken = Verdict::Ours { holder: HolderRef::Nobody, is_current: false };
+        let taken = Verdict::Ours { holder: HolderRef::Unnamed, is_current: false };
         assert_eq!(form.verify(&registry, place, &labels), taken);
     }
 }

@@ -21,13 +21,13 @@ pub enum Operation {
 /// Why a change is made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Cause {
-    /// Somebody wants it.
+    /// An object wants it.
     Wanted,
-    /// Somebody changed from outside what had been applied.
+    /// What was applied was changed from outside.
     Drift,
-    /// Nobody wants it any more, and there is evidence.
+    /// No object wants it any more, and there is evidence.
     Released(HolderRef),
-    /// Nobody is known to want it; only a person can say that it may go.
+    /// No object is known to want it; only a person can say that it may go.
     Orphaned(HolderRef),
     /// It is not ours, and the zone removes what is not.
     Pruned,

@@ -24,7 +24,7 @@ pub enum Evidence {
     Seen {
         /// What becomes of a holder's records in one set.
         fates: BTreeMap<(Name, RecordType), Vec<(HolderRef, Fate)>>,
-        /// Of these nobody can say yet what they give up, wherever it is.
+        /// It is not known yet what these give up, at any name.
         awaited: Seen,
     },
 }
@@ -34,7 +34,7 @@ pub enum Evidence {
 pub enum Fate {
     /// The holder is gone, or wants something else: they may go.
     Released,
-    /// The holder is going, and leaves them to whoever comes: they stay, and are ours no more.
+    /// The holder is going, and leaves them behind: they stay, and are ours no more.
     Retained,
     /// It is not known yet: they stay, and are no orphans.
     Awaited,
@@ -67,7 +67,7 @@ impl Evidence {
         Self::Seen { fates, awaited: Seen::default() }
     }
 
-    /// The same, and of these holders nobody can say yet what they give up.
+    /// The same, and it is not known yet what these holders give up.
     pub fn awaiting(mut self, holders: impl IntoIterator<Item = HolderRef>) -> Self {
         match &mut self {
             Self::Complete { awaited, .. } | Self::Seen { awaited, .. } => *awaited = Seen::new(holders),
@@ -148,7 +148,7 @@ impl Seen {
                     seen.holders.insert(holder);
                 }
                 HolderRef::Hash(hash) => seen.hashes.insert_hash(&hash),
-                HolderRef::Nobody => {}
+                HolderRef::Unnamed => {}
             }
         }
         seen
@@ -158,7 +158,7 @@ impl Seen {
         match holder {
             HolderRef::Full(holder) => self.holders.contains(holder),
             HolderRef::Hash(hash) => self.hashes.contains(hash),
-            HolderRef::Nobody => false,
+            HolderRef::Unnamed => false,
         }
     }
 }

@@ -32,7 +32,7 @@ pub(super) struct Place<'a> {
 // === impl Candidate ===
 
 impl Candidate<'_> {
-    /// Whether its holder is going, and leaves it to whoever comes.
+    /// Whether its holder is going, and leaves it to the next object that asks.
     pub(super) fn is_left(&self, evidence: &Evidence, place: (&Name, RecordType)) -> bool {
         match self.claim {
             Claim::Ours { holder, .. } => evidence.retains(place, holder),
@@ -127,7 +127,7 @@ impl Place<'_> {
                 Err(rejection) if record.read_only && self.set.adoption == Adoption::Force => {
                     plan.rejections.push(rejection);
                 }
-                // Somebody else's value beside ours: it stays, and is no obstacle.
+                // A foreign value beside ours: it stays, and is no obstacle.
                 Err(_) => {}
             }
         }
@@ -136,7 +136,7 @@ impl Place<'_> {
     }
 
     /// Whether a record of this holder may be replaced: it wants this set too, or is known to want it no more.
-    /// What it leaves to whoever comes, Force takes.
+    /// What it leaves behind, Force takes.
     pub(super) fn releases(&self, holder: &HolderRef) -> bool {
         if self.awaits(holder) {
             return false;
@@ -153,13 +153,13 @@ impl Place<'_> {
         self.awaited().any(|awaited| holder.names(awaited))
     }
 
-    /// Those who may have values in the set that nobody knows now.
+    /// Objects that may have values in the set that are not known now.
     pub(super) fn awaited(&self) -> impl Iterator<Item = &Holder> {
         let holders = &self.set.holders;
         self.situation.desired.awaited(self.name).filter(|holder| !holders.contains(holder))
     }
 
-    /// Whether a claim does not say which values are theirs: it is on the set, or names nobody.
+    /// Whether a claim does not say which values are theirs: it is on the set, or names no object.
     pub(super) fn is_mixed(&self, holder: &HolderRef) -> bool {
         let is_alias = matches!(self.set.rtype, RecordType::CNAME | RecordType::DNAME);
         claims_sets(self.situation.registry, holder) && !is_alias && self.awaited().next().is_some()
@@ -195,7 +195,7 @@ impl Place<'_> {
         let mut other = None;
         for (record, claim) in &claims.records {
             let Claim::Ours { holder, .. } = claim else { continue };
-            if *holder == HolderRef::Nobody {
+            if *holder == HolderRef::Unnamed {
                 continue;
             }
             if self.is_of_our_namespace(holder) {
@@ -228,7 +228,7 @@ impl Place<'_> {
             }
             HolderRef::Hash(_) => self.set.holders.iter().any(|wanting| holder.names(wanting)),
             // None is named, so none is in the way.
-            HolderRef::Nobody => true,
+            HolderRef::Unnamed => true,
         }
     }
 

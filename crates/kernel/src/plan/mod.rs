@@ -65,7 +65,7 @@ pub struct Plan {
     pub changes: Vec<Change>,
     /// Wishes that can't be carried out.
     pub rejections: Vec<Rejection>,
-    /// Ours, but without evidence that nobody wants them.
+    /// Ours, without evidence that their objects gave them up.
     pub orphans: Vec<Orphan>,
     /// Outside changes that are reported and not reverted.
     pub drift: Vec<Change>,
@@ -77,7 +77,7 @@ pub struct Plan {
     pub counts: Counts,
 }
 
-/// A live record that is ours, and that nobody is known to want or to have given up.
+/// A live record of ours that no object is known to want or to have given up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Orphan {
     /// Its name.
@@ -88,7 +88,7 @@ pub struct Orphan {
     pub holder: HolderRef,
 }
 
-/// How many sets are wanted, and how many live sets are ours, orphaned or somebody else's.
+/// How many sets are wanted, and how many live sets are ours, orphaned or another owner's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counts {
     /// Sets wanted.

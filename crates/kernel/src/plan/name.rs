@@ -1,4 +1,4 @@
-//! What must happen at one name: wanted sets, sets nobody wants, and which of them exclude each other.
+//! What must happen at one name: wanted sets, sets that no object wants, and which of them exclude each other.
 
 use crate::{
     claim::{Claim, MarkerPlace, NameClaims, SetMarker},
@@ -147,7 +147,7 @@ fn remove(name: &Name, removal: Removal) -> Change {
     }
 }
 
-/// The sets that nobody wants: released ones to be removed, orphans to be listed.
+/// The sets that no object wants: released ones to be removed, orphans to be listed.
 fn removals(
     situation: &Situation<'_>,
     name: &Name,
@@ -164,7 +164,7 @@ fn removals(
     let may_go = |rtype: RecordType, holder: &HolderRef| {
         // One author may have moved an object to another namespace, which is refused there.
         let is_moved = evidence.is_complete() && !is_wanted_by_namespace_of(holder, wishes);
-        let holder = if is_moved { &HolderRef::Nobody } else { holder };
+        let holder = if is_moved { &HolderRef::Unnamed } else { holder };
         is_ours_to_write && !desired.keeps(name, holder, |wanted| concern(wanted, rtype))
     };
     let is_awaited = |record: &LiveRecord, holder: &HolderRef| {
@@ -184,7 +184,7 @@ fn removals(
         }
         let (mut released, mut pruned, mut orphaned) = (Vec::new(), Vec::new(), Vec::new());
         let mut disowned = Vec::new();
-        let mut released_from = HolderRef::Nobody;
+        let mut released_from = HolderRef::Unnamed;
         for (record, claim) in run {
             match claim {
                 _ if record.read_only && !crate::mutant::is_on("plan: read-only goes") => {}
@@ -263,7 +263,7 @@ fn is_wanted_by_namespace_of(holder: &HolderRef, wishes: &[DesiredSet]) -> bool 
     wanting.any(|wanting| wanting.namespace() == holder.namespace())
 }
 
-/// Leaves a set to whoever comes: only our claim on it goes.
+/// Leaves a set behind: only our claim on it goes.
 fn disown(
     situation: &Situation<'_>,
     name: &Name,

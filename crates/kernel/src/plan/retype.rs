@@ -14,7 +14,7 @@ use crate::{
     record::{LiveRecord, Record},
 };
 
-/// A set, or some records of it, that nobody wants.
+/// A set, or some records of it, that no object wants.
 pub(super) struct Removal {
     pub(super) rtype: RecordType,
     /// The data to delete.

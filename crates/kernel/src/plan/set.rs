@@ -134,7 +134,7 @@ pub(super) fn delete(name: &Name, record: &LiveRecord) -> Edit {
 
 /// Whether a claim of this holder says nothing of single values.
 pub(super) fn claims_sets(registry: &Registry, holder: &HolderRef) -> bool {
-    matches!(registry.form, Form::Txt(_)) || *holder == HolderRef::Nobody
+    matches!(registry.form, Form::Txt(_)) || *holder == HolderRef::Unnamed
 }
 
 /// Takes our claim from one data record, where the record itself carries it.
@@ -170,7 +170,7 @@ impl Place<'_> {
             && record.attributes == self.set.attributes;
         let marker_is_current = match candidate.claim {
             Claim::Ours { holder, standing: Standing::Current } => match self.situation.registry.form {
-                // Whoever's values are not known keeps its claim on one that another wants, too.
+                // An object whose values are not known keeps its claim on a value that another object wants, too.
                 Form::Comment(_) => holder.names(&value.holder) || self.awaits(holder),
                 Form::Txt(_) | Form::None => true,
             },

@@ -95,7 +95,7 @@ fn address<Address: FromStr>(text: &str, what: &str) -> Result<Address, Fault> {
 }
 
 fn name(text: &str) -> Result<Name, Fault> {
-    // An all-numeric name is legal, but nobody who writes an address means one; a final dot says so.
+    // An all-numeric name is legal, but a text that looks like an address is hardly meant as one; a final dot says so.
     let may_be_address = text.as_bytes().last().is_some_and(|byte| byte.is_ascii_hexdigit() || *byte == b':');
     if may_be_address && text.parse::<IpAddr>().is_ok() {
         return Err(Fault::bad(text, "is an IP address, not a name; use an A or AAAA record for addresses"));

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::error::Fault;
 
-/// What is left of a value: text to be split, or fields that somebody split already.
+/// What is left of a value: text to be split, or fields that are split already.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Tokens<'a> {
     Text(&'a str),
@@ -109,7 +109,7 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    /// What nobody asked for.
+    /// Text behind the last field.
     pub(super) fn leftover(&self) -> Option<&'a str> {
         match self {
             Self::Text(rest) => Some(rest.trim_ascii()).filter(|rest| !rest.is_empty()),

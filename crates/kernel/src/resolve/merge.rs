@@ -269,7 +269,7 @@ impl Resolver<'_> {
             .iter()
             .filter_map(|(_, holder)| match holder {
                 HolderRef::Full(holder) => Some(holder.namespace().to_owned()),
-                HolderRef::Hash(_) | HolderRef::Nobody => None,
+                HolderRef::Hash(_) | HolderRef::Unnamed => None,
             })
             .chain(wishes.iter().filter(|wish| is_named(wish)).map(|wish| wish.intent.namespace.clone()))
             .collect();

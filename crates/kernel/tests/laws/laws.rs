@@ -231,7 +231,7 @@ fn is_claimed(case: &Case, zone: &Zone, place: (&Name, RecordType), comment: &st
                 let holder = match &reference {
                     HolderRef::Full(holder) => holder.as_str().to_owned(),
                     HolderRef::Hash(hash) => hash.to_string(),
-                    HolderRef::Nobody => return false,
+                    HolderRef::Unnamed => return false,
                 };
                 written == forge::comment(us, place, &holder, "")
             })

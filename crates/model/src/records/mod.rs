@@ -169,7 +169,7 @@ impl Model {
     pub fn see_record(&mut self, mut object: RecordSet) {
         let key = (object.namespace().unwrap_or_default(), object.name_any());
         if object.metadata.deletion_timestamp.is_none() {
-            // Their definition is there, or there again; whoever is deleted finds out anew.
+            // Their definition is there, or there again; a deleted object finds out anew.
             self.record_sets_are_going = false;
         }
         let status = object.status.take();
@@ -200,7 +200,7 @@ impl Model {
         self.records.entry(key.clone()).or_insert_with(|| RecordEntry::new(object, outbox));
         self.scan_if_requested(&key);
         if is_same_wish {
-            // Somebody may have written our status.
+            // Our status may have been written by another client.
             self.report_record(&key);
             self.leave_to_others(&key);
         } else {
@@ -261,7 +261,7 @@ impl Model {
         let Some(entry) = self.records.remove(key) else { return };
         for (zone, name) in entry.places.keys() {
             self.remove_intent(zone, name, &Requester::RecordSet(key.clone()));
-            // No pass comes to a zone in trouble: nobody else would let it go.
+            // No pass comes to a zone in trouble: only this lets it go.
             if self.zones.get(zone).is_some_and(|zone| zone.trouble.is_some()) {
                 self.release_zone(zone);
             }
@@ -298,7 +298,7 @@ impl Model {
         }
         if needs_finalizer {
             // Only what will be cleaned up is written; the object comes back with its finalizer, and until then
-            // nobody takes away what stands at its name.
+            // what stands at its name is not taken away.
             if let Some(rtype) = intent.map(|intent| intent.rtype) {
                 for (zone, name) in placed.iter() {
                     if let Some(zone) = self.zones.get_mut(zone) {

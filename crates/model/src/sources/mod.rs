@@ -116,7 +116,7 @@ impl Sources {
         elsewhere.any(|(_, verdict)| verdict.is_in_place())
     }
 
-    /// Whether an object that is not there may have gone with its kind: nobody has deleted it then.
+    /// Whether an object that is not there may have gone with its kind: it was not deleted then.
     pub fn may_have_gone_with_kind(&self, object: &ObjectRef) -> bool {
         self.returned.get(&object.kind).is_some_and(|deleted| !deleted.contains(object))
     }
@@ -226,7 +226,7 @@ impl Model {
         self.sources.stale.extend(seen);
     }
 
-    /// Follows a kind, as closely as anybody reads it.
+    /// Follows a kind, as closely as its readers need it.
     fn follow_kind(&mut self, kind: Kind) {
         if kind == Kind::Namespace {
             return;
@@ -280,7 +280,7 @@ impl Model {
         }
         let was_starting = before == Standing::Starting;
         if is_followed || was_starting {
-            // Whoever looked before there was an answer looks again.
+            // Objects that looked before there was an answer look again.
             let looking: Vec<Look> =
                 self.sources.dependents.keys().filter(|look| look.kind() == Some(kind)).cloned().collect();
             self.sources.mark_dependents(&looking);
@@ -299,7 +299,7 @@ impl Model {
         for zone in zones {
             self.tell_reading(&zone);
             self.release_zone(&zone);
-            // What was deleted while nobody could see it is found by a look at all names.
+            // What was deleted unseen is found by a look at all names.
             self.look_at_all(&zone);
         }
     }
@@ -377,7 +377,7 @@ impl Model {
         self.sources.mark_dependents(&[Look::AddressSource(key.0.clone(), key.1.clone())]);
     }
 
-    /// A zone can be wished for, or not any more: whoever asks for a name there is placed anew.
+    /// A zone can take objects, or not any more: those that ask for a name there are placed anew.
     pub fn place_sources(&mut self, domain: &Name) {
         let concerned = self.sources.entries.iter().filter(|(_, entry)| {
             entry.names.keys().any(|name| name.is_within(domain))

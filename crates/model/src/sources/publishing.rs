@@ -46,7 +46,7 @@ impl Model {
         if !self.sources.is_stale() {
             return;
         }
-        // Whoever looks at a kind for the first time is published again when that was listed.
+        // An object that looks at a kind for the first time is published again when that was listed.
         for reference in std::mem::take(&mut self.sources.stale) {
             self.publish_object(&reference);
         }
@@ -123,7 +123,7 @@ impl Model {
             self.tell_notes(reference);
         }
         self.tell_source(reference);
-        // No pass comes to a zone in trouble: nobody else would let it go.
+        // No pass comes to a zone in trouble: only this lets it go.
         for zone in left_zones {
             if self.zones.get(&zone).is_some_and(|zone| zone.trouble.is_some()) {
                 self.release_zone(&zone);

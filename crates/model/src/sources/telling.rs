@@ -133,7 +133,7 @@ impl Model {
         }
     }
 
-    /// A DNSEndpoint is an object of somebody's own, and has a status to say it in.
+    /// A DNSEndpoint has a status of its own to say it in.
     fn write_endpoint_status(&mut self, reference: &ObjectRef, verdict: &Verdict) {
         let Found::Here(object) = self.sources.world.get(reference) else { return };
         let Body::DnsEndpoint(endpoint) = &object.body else { return };

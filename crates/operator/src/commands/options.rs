@@ -14,7 +14,7 @@ use crate::{
     session::{Options, Serving, Session},
 };
 
-/// Cloudflare blocks for five minutes at most; longer than that nobody waits for one run.
+/// Cloudflare blocks for five minutes at most; one run does not wait longer than that.
 const PATIENCE: Duration = Duration::from_secs(330);
 
 /// Flags that every command on a folder takes.

@@ -66,7 +66,7 @@ impl Run {
 
     pub async fn run(self) -> anyhow::Result<Ending> {
         let (config, namespace) = self.cluster.config().await?;
-        // Whoever watches must know at once when the server does not answer.
+        // A watch must know at once when the server does not answer.
         let mut impatient = config.clone();
         impatient.default_retry = false;
         let watching = connect::client(impatient)?;

@@ -7,7 +7,7 @@ use std::{
 
 /// The result, as it is.
 pub fn result(text: impl Display) {
-    // Nobody is left to tell.
+    // There is no other place to say it.
     let _ = write!(stdout(), "{text}").and_then(|()| stdout().flush());
 }
 

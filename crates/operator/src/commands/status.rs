@@ -25,7 +25,7 @@ use crate::{
     kube::presence::Presence,
 };
 
-/// An operator that is not there must not keep anybody waiting.
+/// An operator that is not there must not keep the user waiting.
 const PATIENCE: Duration = Duration::from_secs(3);
 /// A port is forwarded over three machines.
 const FORWARDING: Duration = Duration::from_secs(15);

@@ -1,4 +1,4 @@
-//! `zonekeeper up`: the folder is the desired state, kept so until somebody ends the program.
+//! `zonekeeper up`: the folder is the desired state, kept so until the program ends.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -131,7 +131,7 @@ impl Keeper<'_> {
     }
 }
 
-/// Waits until somebody asks the program to end.
+/// Waits until the program is asked to end.
 pub async fn ended() {
     let mut terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate());
     let terminated = async {
@@ -164,7 +164,7 @@ fn greet(session: &Session) {
     }
 }
 
-/// One line per error, failure, held change and refusal: all that stays so until somebody does something.
+/// One line per error, failure, held change and refusal: all that stays so until a person does something.
 /// Held changes are no errors; the others begin with `!`.
 fn standing(report: &Report) -> Vec<String> {
     let mut lines = Vec::new();

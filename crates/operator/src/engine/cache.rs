@@ -38,7 +38,7 @@ struct Written {
 /// What a zone is read for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Reading {
-    /// Somebody waits for it.
+    /// A change waits for it.
     Needed,
     /// To see whether anything has changed.
     Scan,

@@ -12,7 +12,7 @@ use zonekeeper_kernel::{
 
 use crate::engine::ZoneWorker;
 
-/// Resolves the wishes of one zone; where several objects want a name, whoever holds it now comes first.
+/// Resolves the wishes of one zone; where several objects want a name, the one that holds it now comes first.
 ///
 /// Assumes: the zone was observed.
 pub fn resolve_intents<'a>(

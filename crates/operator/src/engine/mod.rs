@@ -43,7 +43,7 @@ use zonekeeper_kernel::desired::{Desired, DesiredSet};
 
 use settling::Settling;
 
-/// Owns one zone: nobody else in this process reads or writes it.
+/// Owns one zone: nothing else in this process reads or writes it.
 pub struct ZoneWorker {
     access: Arc<dyn ZoneAccess>,
     capabilities: Capabilities,
@@ -53,7 +53,7 @@ pub struct ZoneWorker {
     settled: Settled,
     settling: Settling,
     window: Option<(Instant, Window)>,
-    /// Changes that were counted though nobody knows whether they were made.
+    /// Changes that were counted though it is not known whether they were made.
     in_doubt: BTreeSet<String>,
     /// How many sets are ours, as the last look at the whole zone and our own writes since say.
     owned: usize,
@@ -324,7 +324,7 @@ impl ZoneWorker {
         self.settings.registry.is_named_in(self.cache.live())
     }
 
-    /// Forgets whose a record is: where no marker says so either, it is nobody's from now on.
+    /// Forgets whose a record is: where no marker says so either, it has no owner from now on.
     pub fn disclaim(&mut self, name: &Name, rdata: &Rdata) {
         let Known::Ids(known) = &mut self.known else { return };
         for record in self.cache.live().at(name).iter().filter(|record| record.rdata == *rdata) {

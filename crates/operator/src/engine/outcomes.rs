@@ -36,7 +36,7 @@ enum Fate<'a> {
     Pending,
     /// A delete that is judged with what may follow it.
     Settling,
-    /// Somebody else's change, which is left as it is.
+    /// A change from outside, which is left as it is.
     Reported,
     Applied,
 }
@@ -95,7 +95,7 @@ impl<'a> Fates<'a> {
         Verdict::new(Reason::Programmed, format!("{what} is in the zone"))
     }
 
-    /// Why a change at a name that concerns somebody was not carried out, where that is so.
+    /// Why a change at a name was not carried out, where that is so.
     pub fn unfinished(&self, name: &Name, is_it: impl Fn(&Change) -> bool) -> Option<Verdict> {
         self.at(name).filter(|(_, change)| is_it(change)).find_map(|(fate, _)| fate.unfinished(self.hash))
     }

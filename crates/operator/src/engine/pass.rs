@@ -30,7 +30,7 @@ const STALE_TRIES: u32 = 3;
 /// How long a pass may wait for a provider that asks for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Waiting {
-    /// At most this long at a time: nobody else will come back to it.
+    /// At most this long at a time: no loop will come back to it.
     UpTo(Duration),
     /// Not at all: the loop comes back.
     Never,
@@ -173,7 +173,7 @@ impl ZoneWorker {
                     (_, _, _) => return Err(error),
                 },
             };
-            // Whoever gets on is not in trouble.
+            // A pass that gets on is not in trouble.
             if pass.applied.len() > applied {
                 pause = FIRST_PAUSE;
             }
@@ -415,7 +415,7 @@ impl ZoneWorker {
             if let Some((_, id)) = &effect.removed {
                 known.remove(id);
             }
-            // Without a holder the record is left to whoever comes.
+            // Without a holder the record is left behind.
             if let (Some(holder), Some(record)) = (holder_of(change, edit), &effect.written)
                 && !record.id.0.is_empty()
             {
@@ -442,7 +442,7 @@ impl ZoneWorker {
     }
 }
 
-/// Who a written record is for, where somebody wants it.
+/// Who a written record is for, where an object wants it.
 fn holder_of<'a>(change: &'a Change, edit: &Edit) -> Option<&'a Holder> {
     edit.after().and_then(|_| change.holders.first())
 }

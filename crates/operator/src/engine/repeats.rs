@@ -44,7 +44,7 @@ struct Repeat {
 // === impl Repeats ===
 
 impl Repeats {
-    /// Notes that a change was made. Another change of the same set begins anew: nobody undid the one before it.
+    /// Notes that a change was made. Another change of the same set begins anew: the one before it was not undone.
     pub fn note(&mut self, change: &Change, now: Instant) {
         if self.tidied.is_none_or(|tidied| now.duration_since(tidied) > TIDY) {
             self.last.retain(|_, repeat| now.duration_since(repeat.at) < FORGOTTEN);

@@ -130,7 +130,7 @@ fn recall_settled(request: &PassRequest, worker: &mut ZoneWorker, desired: &Desi
     if request.settled.is_empty() {
         return;
     }
-    // Where somebody else goes, what is there is not what this wish was applied to.
+    // Where another object goes, what is there is not what this intent was applied to.
     let departing: BTreeSet<&Name> = request.departing.iter().map(|(name, _)| name).collect();
     for (name, sets) in desired.iter().filter(|(name, _)| !departing.contains(name)) {
         for set in sets.iter().filter(|set| set.holders.iter().all(|holder| request.settled.contains(holder)))
@@ -215,7 +215,7 @@ fn account(
     for (name, intent) in &request.wishes {
         let set = desired.at(name).iter().find(|set| set.rtype == intent.rtype);
         let rejection = refused.get(&(&intent.holder, Some(name))).or_else(|| {
-            // Whoever shares a refused set is refused with it.
+            // Objects that share a refused set are refused with it.
             let first = set.and_then(|set| set.holders.first())?;
             pass.plan
                 .rejections
@@ -276,7 +276,7 @@ pub fn concerns(change: &Change, name: &Name, intent: &Intent) -> bool {
 
 /// Records of which it must be known whether their holders still want them.
 fn orphans(worker: &ZoneWorker, plan: Plan, rejections: &[Rejection]) -> Vec<Orphan> {
-    // Whoever is refused here still wants what it has; whoever may not have it any more is an orphan's holder.
+    // No evidence is sought for holders that were rejected in this pass: they still want what they have.
     let is_refused = |orphan: &Orphan, rejection: &Rejection| {
         orphan.holder.names(&rejection.holder)
             && rejection.name.as_ref().is_none_or(|name| *name == orphan.name)

@@ -1,4 +1,4 @@
-//! Leadership: one Lease, and a fence that closes before anybody else may take it.
+//! Leadership: one Lease, and a fence that closes before another replica may take it.
 
 use std::{
     sync::Arc,
@@ -121,7 +121,7 @@ impl Election {
         }
     }
 
-    /// Gives the Lease back, so that nobody has to wait for its end.
+    /// Gives the Lease back, so that no replica has to wait for its end.
     pub async fn release(&mut self) {
         self.term.extend(Duration::ZERO);
         if let Ok(Some(lease)) = self.api.get_opt(&self.name).await
@@ -129,7 +129,7 @@ impl Election {
         {
             let mut lease = lease;
             lease.spec.get_or_insert_default().holder_identity = None;
-            // Whoever waits finds out by the clock where this fails.
+            // If this fails, the other replicas find out by the clock.
             let _ = self.api.replace(&self.name, &PostParams::default(), &lease).await;
         }
     }
@@ -148,7 +148,7 @@ impl Election {
                 self.term.extend(begun + self.duration);
                 Ok(Attempt::Won)
             }
-            // Somebody was faster.
+            // Another replica was faster.
             Err(kube::Error::Api(status)) if status.code == 409 => Ok(Attempt::Lost),
             Err(error) => Err(error),
         }

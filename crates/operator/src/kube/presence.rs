@@ -1,4 +1,4 @@
-//! Where the operator that leads can be asked: its Lease says so to whoever may read it.
+//! Where the operator that leads can be asked: its Lease says so.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -38,7 +38,7 @@ impl Presence {
 
     /// Says so in a Lease. Nothing but `zonekeeper status` needs it.
     ///
-    /// Assumes: nobody renews the Lease at the same time.
+    /// Assumes: no one renews the Lease at the same time.
     pub async fn announce(&self, client: &Client, lease: &str) {
         let api: Api<Lease> = Api::namespaced(client.clone(), &self.namespace);
         if let Err(error) = self.write(&api, lease).await {

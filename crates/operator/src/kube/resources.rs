@@ -24,7 +24,7 @@ pub async fn find(client: &Client, kind: Kind) -> kube::Result<Option<ApiResourc
     Ok(None)
 }
 
-/// Whether a kind is there to stay: with its definition all objects of a kind go, and nobody has deleted one.
+/// Whether a kind is there to stay: with its definition all objects of a kind go, and none of them was deleted.
 pub async fn is_staying(client: &Client, kind: Kind) -> kube::Result<bool> {
     let row = row(kind);
     if row.version.is_some() {

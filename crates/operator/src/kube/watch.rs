@@ -96,7 +96,7 @@ async fn forward<K: Resource>(
     }
 }
 
-/// Drops what nobody here reads, and what takes most of the room.
+/// Drops what is not read here, and takes most of the room.
 fn slim<K: Resource>(mut object: K) -> K {
     let metadata = object.meta_mut();
     metadata.managed_fields = None;

@@ -119,7 +119,7 @@ impl Writer {
 }
 
 /// Whether the API server refused a write for what it says, and would again: not for an object that is gone, or for
-/// somebody else's write in between.
+/// another client's write in between.
 fn is_refusal(error: &kube::Error) -> bool {
     matches!(error, kube::Error::Api(status) if matches!(status.code, 400 | 403 | 413 | 422))
 }

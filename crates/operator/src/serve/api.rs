@@ -1,6 +1,6 @@
-//! Who asks for what, over HTTP: to everybody on the same machine or Pod, elsewhere to people as far as they may read.
+//! Who asks for what, over HTTP: to every client on the same machine or Pod, elsewhere as far as the caller may read.
 //!
-//! Names and values of all namespaces are nobody else's business. On a loopback address the way there is the proof: a
+//! Names and values of other namespaces are not for every Pod. On a loopback address the way there is the proof: a
 //! port-forward needs its right. On any other address a bearer token is asked for (TokenReview), and a row is shown to
 //! those who may list its object's kind in its namespace (SubjectAccessReview).
 
@@ -38,11 +38,11 @@ const PAGE: &str =
 /// What a request is answered from.
 struct StatusOutbox {
     ear: Arc<Ear>,
-    /// Asks who somebody is; none on a loopback address.
+    /// Asks who the caller is; none on a loopback address.
     reviewer: Option<Reviewer>,
 }
 
-/// Asks the API server who somebody is, and what they may read.
+/// Asks the API server who the caller is, and what it may read.
 struct Reviewer {
     client: Client,
     turns: Semaphore,
@@ -103,7 +103,7 @@ impl StatusOutbox {
         }
     }
 
-    /// Who asks; nobody in particular on a loopback address.
+    /// Who asks; not known on a loopback address.
     async fn admit(&self, headers: &HeaderMap) -> Result<Option<UserInfo>, Refusal> {
         match &self.reviewer {
             None if is_local(headers) => Ok(None),
@@ -229,7 +229,7 @@ fn unauthorized() -> Refusal {
     (StatusCode::UNAUTHORIZED, "a bearer token of the cluster is needed\n".into())
 }
 
-/// The API server did not say who somebody is.
+/// The API server did not say who the caller is.
 fn unable(error: &kube::Error) -> Refusal {
     tracing::warn!(%error, "the API server does not review those who ask; bind system:auth-delegator to the operator");
     let message =

@@ -1,4 +1,4 @@
-//! What the operator serves to everybody over HTTP: health, readiness and metrics.
+//! What the operator serves over HTTP without a token: health, readiness and metrics.
 
 pub mod api;
 mod ear;

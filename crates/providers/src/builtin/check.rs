@@ -1,4 +1,4 @@
-//! What a name server can't serve, whoever asks for it.
+//! What a name server can't serve.
 
 use zonekeeper_kernel::{name::Name, rdata::RecordType};
 

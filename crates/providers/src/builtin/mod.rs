@@ -88,7 +88,7 @@ impl Builtin {
         Ok(Self { service, running: Arc::new(Running { listening, tasks: Mutex::new(tasks) }) })
     }
 
-    /// A server without sockets, for plans: its zones are empty, and nobody asks.
+    /// A server without sockets, for plans: its zones are empty, and no client asks.
     pub fn detached() -> Self {
         let service = Arc::new(Service { zones: Zones::default(), peers: Vec::new() });
         Self { service, running: Arc::new(Running { listening: None, tasks: Mutex::default() }) }
@@ -101,7 +101,7 @@ impl Builtin {
 
     /// Serves a zone from now on; one that is served already gets this authority and keeps its records.
     ///
-    /// Guarantees: until [`ZoneAccess::passed`] was called, it answers SERVFAIL, transfers nothing and notifies nobody.
+    /// Guarantees: until [`ZoneAccess::passed`] was called, it answers SERVFAIL, transfers nothing and sends no NOTIFY.
     pub fn declare(&self, domain: Name, authority: Authority) {
         let mut made = None;
         let zone = self.service.zones.get_or_insert(domain.clone(), || {
@@ -115,7 +115,7 @@ impl Builtin {
         }
     }
 
-    /// Serves a zone no more. Whoever has it open finds it gone.
+    /// Serves a zone no more. An access that is open finds it gone.
     pub fn retract(&self, domain: &Name) {
         if let Some(zone) = self.service.zones.remove(domain) {
             zone.retract();

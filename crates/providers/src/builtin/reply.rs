@@ -88,7 +88,7 @@ fn whole(
     let mut section = section.additional();
     answer.glue.iter().try_for_each(|set| push(&mut section, set))?;
     for set in &answer.additional {
-        // Nobody depends on these, but a part of a set would mislead (RFC 2181 section 9).
+        // No client depends on these, but a part of a set would mislead (RFC 2181 section 9).
         if section.as_slice().len() + longest(set) <= request.room(transport) {
             push(&mut section, set)?;
         }

@@ -14,7 +14,7 @@ use zonekeeper_kernel::{name::Name, rdata::RecordType};
 
 use super::wire::Buffer;
 
-/// The largest answer over UDP that reaches everybody in one piece (DNS flag day 2020).
+/// The largest answer over UDP that reaches every client in one piece (DNS flag day 2020).
 const MAX_DATAGRAM: u16 = 1232;
 /// The largest answer over UDP to a client without EDNS (RFC 1035 section 4.2.1).
 const MIN_DATAGRAM: u16 = 512;

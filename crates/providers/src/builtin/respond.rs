@@ -49,7 +49,7 @@ pub(super) fn respond(
         return Reply::Message(reply::bad_version(header, &request));
     }
     if header.opcode() == Opcode::NOTIFY {
-        // We are nobody's secondary: heard, and that is all (RFC 1996 section 3.11).
+        // This server is no secondary: heard, and that is all (RFC 1996 section 3.11).
         return Reply::Message(reply::error(header, &request, Rcode::NOERROR));
     }
     if request.question.qclass() != Class::IN {

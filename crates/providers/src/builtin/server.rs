@@ -39,7 +39,7 @@ const PAUSE: Duration = Duration::from_millis(50);
 /// The longest datagram.
 const MAX_DATAGRAM: usize = 65_535;
 
-/// Questions whose answer has panicked, and that nobody has counted yet.
+/// Questions whose answer has panicked, and that are not counted yet.
 static FAILURES: AtomicU64 = AtomicU64::new(0);
 
 /// How many questions were not answered because of a fault of our own, since this was asked last.

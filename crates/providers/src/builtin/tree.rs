@@ -24,10 +24,10 @@ pub(super) struct Stored {
     pub(super) id: u64,
 }
 
-/// The number of the records that nobody gave us: SOA, and NS of the apex.
+/// The number of the records that are made here: SOA, and NS of the apex.
 pub(super) const SERVER: u64 = 0;
 
-/// The records of one name, sorted by type and value, shared with whoever is answering from them.
+/// The records of one name, sorted by type and value, shared with answers that are being made from them.
 pub(super) type Records = Arc<Vec<Stored>>;
 
 /// The records of a zone.

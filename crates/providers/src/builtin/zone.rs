@@ -22,7 +22,7 @@ pub(super) struct Zone {
     serials: watch::Sender<Option<u32>>,
 }
 
-/// What a zone holds at one moment: whoever reads it sees all of an `apply`, or nothing.
+/// What a zone holds at one moment: a reader sees all of an `apply`, or nothing.
 #[derive(Debug)]
 pub(super) struct State {
     tree: Tree,
@@ -30,7 +30,7 @@ pub(super) struct State {
     serial: u32,
     last_id: u64,
     is_served: bool,
-    /// Whether it holds what is wanted of it. Until then it is empty, and nobody may take that for an answer.
+    /// Whether it holds what is wanted of it. Until then it is empty, and that must not be taken for an answer.
     is_known: bool,
 }
 

@@ -33,7 +33,7 @@ struct ApiToken {
 impl Cloudflare {
     /// Verifies the token and lists the zones that it shows.
     ///
-    /// Guarantees: whoever is told yes has a token that Cloudflare called active.
+    /// Guarantees: yes means that Cloudflare called the token active.
     pub(super) async fn check_token(&self) -> Result<Standing, ProviderError> {
         let as_user = self.verify("/user/tokens/verify".into()).await;
         // A token that is valid for single zones only may be refused here (2026-11): its zones are found by name.

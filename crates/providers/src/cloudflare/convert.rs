@@ -76,7 +76,7 @@ impl ApiRecord {
     }
 
     /// The record in the kernel's terms; none for a type or value that the kernel can't express, which is
-    /// somebody else's and stays so.
+    /// another owner's and stays so.
     pub fn into_live(self) -> Option<(Name, LiveRecord)> {
         let name = Name::parse(&self.name).ok()?;
         let rdata = self.rdata()?;

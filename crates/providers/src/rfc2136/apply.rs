@@ -236,7 +236,7 @@ impl<'a> Writer<'a> {
                 if let Err(error) = self.look(seen).await {
                     return ControlFlow::Break(error);
                 }
-                // The drafts are made anew: those that somebody else has overtaken fall out by themselves.
+                // The drafts are made anew: those that another client has overtaken fall out by themselves.
                 let is_overtaken = |seen: &Option<Seen>| {
                     let is_stale = |index| seen.as_ref().is_some_and(|seen| self.draft(index, seen).is_err());
                     batch.iter().any(|(index, _)| is_stale(*index))

@@ -1,4 +1,4 @@
-//! A zone that the server does not transfer, read name by name: only those that somebody asks for.
+//! A zone that the server does not transfer, read name by name: only those that objects ask for.
 
 use std::collections::BTreeSet;
 

@@ -173,7 +173,7 @@ impl Client {
             let answer = self.exchange(server, method, message, key, &mut watched).await;
             self.meter.request(method.as_str(), outcome(&answer), begun.elapsed());
             match answer {
-                // Whoever took a part of the answer must not take another one for its rest.
+                // A caller that took a part of the answer must not take another one for its rest.
                 Err(cause) if cause.is_about_the_key() && !is_answered => first = first.or(Some(cause)),
                 Err(cause) => return Err(Failure { server: server.address.clone(), cause }),
                 Ok(()) => {

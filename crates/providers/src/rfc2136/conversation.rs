@@ -1,4 +1,4 @@
-//! One message and its answer over one connection: signed, and verified before anybody acts on it.
+//! One message and its answer over one connection: signed, and verified before it is used.
 
 use std::{io, sync::Arc, time::Duration};
 

@@ -189,7 +189,7 @@ impl Mirror {
         self.unreadable.range(first..).next().is_some_and(|(at, ..)| at == name)
     }
 
-    /// Whether the server, and nobody else, writes the set.
+    /// Whether only the server writes the set.
     fn is_servers_own(&self, name: &Name, rtype: RecordType) -> bool {
         let is_part_of_signing = rtype == RecordType::DNSKEY || SERVERS_OWN.contains(&rtype.code());
         is_part_of_signing && self.signatures > 0 && *name == self.domain
@@ -235,7 +235,7 @@ impl Difference {
     }
 }
 
-/// Whether the server makes and drops such records by itself, as it signs or counts versions: they are nobody's data.
+/// Whether the server makes and drops such records by itself, as it signs or counts versions: they are not data of a user.
 fn is_passing(domain: &Name, name: &Name, rtype: RecordType) -> bool {
     matches!(rtype, RRSIG | NSEC | NSEC3)
         || (matches!(rtype, SIGNING_STATE | RecordType::SOA) && name == domain)

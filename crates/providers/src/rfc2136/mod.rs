@@ -91,7 +91,7 @@ pub enum Reading {
     /// As a whole, by AXFR and IXFR.
     #[default]
     Transfer,
-    /// Those names only that somebody asks for, one by one.
+    /// Only the names that objects ask for, one by one.
     Names,
 }
 

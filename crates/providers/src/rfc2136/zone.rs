@@ -42,7 +42,7 @@ pub(super) struct Zone {
     pub(super) name_servers: Vec<String>,
     reading: Reading,
     reread_after: Duration,
-    /// Names that somebody asked for: all that is read where the zone is read by name.
+    /// Names that objects asked for: all that is read if the zone is read by name.
     attended: std::sync::Mutex<BTreeSet<Name>>,
     pub(super) refused: Refused,
     seen: Mutex<Option<Seen>>,
@@ -60,7 +60,7 @@ pub(super) struct Seen {
     is_doubtful: bool,
     /// The names that were read, where not all were.
     names: BTreeSet<Name>,
-    /// Names that others changed since the zone was last listed: whoever plans does not know of that yet.
+    /// Names that others changed since the zone was last listed: the plan does not know of that yet.
     pub(super) unlisted: BTreeSet<Name>,
 }
 

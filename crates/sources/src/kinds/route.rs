@@ -23,7 +23,7 @@ const HOSTNAMES: &str = "spec.hostnames";
 #[derive(Default)]
 struct Served {
     hosts: BTreeMap<String, Targets>,
-    /// Whether some parent is there, as far as anybody knows.
+    /// Whether some parent is there, as far as is known.
     has_parent: bool,
     /// Why some parent serves nothing now, though the route asks for it.
     refused: Option<String>,

@@ -23,7 +23,7 @@ pub struct ServiceSpec {
     /// `None` for a headless Service.
     #[serde(rename = "clusterIP")]
     pub cluster_ip: String,
-    /// Addresses that somebody else routes to the Service.
+    /// Addresses that are routed to the Service from outside.
     #[serde(rename = "externalIPs")]
     pub external_ips: Vec<String>,
     /// The name that an ExternalName stands for.

@@ -19,7 +19,7 @@ pub struct DnsEndpoint {
 pub struct DnsEndpointStatus {
     /// The generation that it is about.
     pub observed_generation: Option<i64>,
-    /// Its conditions, as anybody may have written them.
+    /// Its conditions, of any writer.
     pub conditions: Vec<Value>,
 }
 

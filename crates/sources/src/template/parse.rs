@@ -58,7 +58,7 @@ enum Close {
     ElseWith(Pipeline),
 }
 
-/// Deeper nesting is no template that somebody wrote.
+/// Deeper nesting is not a template that a person wrote.
 const MAX_DEPTH: usize = 40;
 
 type Pieces = Peekable<IntoIter<Piece>>;

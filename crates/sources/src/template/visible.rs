@@ -1,6 +1,6 @@
 //! What templates see of an object: its metadata and a documented list of fields, never the rest.
 //!
-//! Names are public, and whoever configures a zone reads objects of all namespaces through its template: containers,
+//! Names are public, and the owner of a zone reads objects of all namespaces through its template: containers,
 //! their environment, header values of routes and the like stay out of reach.
 
 use serde_json::{Map, Value};

@@ -80,7 +80,7 @@ fn what_is_refused_of_one_change_is_that_changes_fault() {
     check(&error, &unsigned, "CredentialsInvalid", "tsigSecretRef");
 }
 
-/// A guess explains a no; it does not explain that somebody else was faster.
+/// A guess explains a no; it does not explain that another client was faster.
 #[test]
 fn a_hint_is_for_what_the_server_refuses() {
     let rows = [

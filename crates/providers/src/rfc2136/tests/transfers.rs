@@ -122,7 +122,7 @@ fn what_a_server_signs_by_itself_is_left_out_or_read_only() {
     assert_eq!(read_only(&zone), 0, "in a zone that the server does not sign, keys are data");
     zone.insert(rrsig("@"));
     zone.insert(rrsig("www"));
-    assert_eq!((zone.records().len(), read_only(&zone)), (2, 1), "BIND's signing state is nobody's");
+    assert_eq!((zone.records().len(), read_only(&zone)), (2, 1), "BIND's signing state has no owner");
 }
 
 #[test]
