@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
+    attribute::Attributes,
     holder::{Holder, HolderRef},
     name::Name,
     rdata::{Rdata, RecordType},
-    record::{Attributes, Ttl},
+    record::Ttl,
 };
 
 /// What to do with an unowned record that is already there.

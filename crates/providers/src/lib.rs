@@ -6,14 +6,15 @@ pub mod fence;
 pub mod memory;
 pub mod meter;
 pub mod rfc2136;
+mod traits;
 mod wire;
 
 use std::{collections::BTreeSet, fmt::Debug, sync::Arc};
 
+pub use self::traits::{Calls, Ids, Listing, Writes, ZoneTraits};
 use async_trait::async_trait;
 pub use zonekeeper_kernel::provider::{ProviderError, Retry, Standing};
 use zonekeeper_kernel::{
-    capability::Capabilities,
     guard::Cleared,
     name::Name,
     plan::{Change, Edit},
@@ -36,26 +37,12 @@ pub trait Provider: Debug + Send + Sync {
 /// One zone at a provider.
 #[async_trait]
 pub trait ZoneAccess: Debug + Send + Sync {
-    /// The provider's identifier of the zone.
-    fn id(&self) -> &str;
+    /// What is true of it for as long as it is open.
+    fn traits(&self) -> &ZoneTraits;
 
-    /// The servers that answer for it, where the provider says.
-    fn name_servers(&self) -> &[String];
-
-    /// Told which names will be asked for. A zone that can't be listed shows those only; says whether some are new to it.
-    fn attend_to(&self, _names: &mut dyn FnMut() -> BTreeSet<Name>) -> bool {
-        false
-    }
-
-    /// What the zone can hold.
-    fn capabilities(&self) -> Capabilities;
-
-    /// How many bytes a record's comment may have; none where there are no comments.
-    fn comment_limit(&self) -> Option<usize>;
-
-    /// Whether a listing holds all that is there, and not only what was asked for.
-    fn lists_everything(&self) -> bool {
-        true
+    /// Told which names will be asked for, where a listing shows no others ([`Listing::WatchedNames`]).
+    fn watch_names(&self, _names: &BTreeSet<Name>) -> CacheState {
+        CacheState::Current
     }
 
     /// All records.
@@ -68,21 +55,8 @@ pub trait ZoneAccess: Debug + Send + Sync {
         self.list().await
     }
 
-    /// How many calls [`ZoneAccess::list`] takes for a zone of this size; [`ZoneAccess::read`] takes one per name.
-    fn calls_to_list(&self, records: usize) -> usize;
-
     /// The records of some names, read afresh.
     async fn read(&self, names: &BTreeSet<Name>) -> Result<Vec<(Name, LiveRecord)>, ProviderError>;
-
-    /// Whether a change happens only if what it touches is as it was read.
-    fn compares_before_writing(&self) -> bool {
-        false
-    }
-
-    /// Whether a record that goes and comes again has the identifier that it had.
-    fn reuses_ids(&self) -> bool {
-        false
-    }
 
     /// One record by its identifier, whatever listings say.
     async fn find(&self, id: &RecordId) -> Result<Option<(Name, LiveRecord)>, ProviderError> {
@@ -94,6 +68,15 @@ pub trait ZoneAccess: Debug + Send + Sync {
 
     /// Applies cleared changes and answers for each, in their order.
     async fn apply(&self, cleared: &Cleared, progress: &Progress<'_>) -> Vec<Outcome>;
+}
+
+/// Whether what was listed before is still all that is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CacheState {
+    /// It is.
+    Current,
+    /// It is not: the zone must be listed again.
+    Outdated,
 }
 
 /// Called with the number of changes that are done.

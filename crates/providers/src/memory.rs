@@ -13,7 +13,7 @@ use zonekeeper_kernel::{
     record::{LiveRecord, RecordId},
 };
 
-use crate::{Effect, Outcome, Progress, Provider, ProviderError, ZoneAccess};
+use crate::{Effect, Outcome, Progress, Provider, ProviderError, ZoneAccess, ZoneTraits};
 
 /// Zones in memory.
 #[derive(Debug, Clone, Default)]
@@ -24,8 +24,7 @@ pub struct Memory {
 /// One zone in memory.
 #[derive(Debug)]
 pub struct MemoryZone {
-    capabilities: Capabilities,
-    comment_limit: Option<usize>,
+    traits: ZoneTraits,
     state: Mutex<State>,
 }
 
@@ -39,13 +38,9 @@ struct State {
 
 impl Memory {
     /// Adds an empty zone.
-    pub fn add(
-        &self,
-        domain: Name,
-        capabilities: Capabilities,
-        comment_limit: Option<usize>,
-    ) -> Arc<MemoryZone> {
-        let zone = Arc::new(MemoryZone { capabilities, comment_limit, state: Mutex::default() });
+    pub fn add(&self, domain: Name, capabilities: Capabilities) -> Arc<MemoryZone> {
+        let traits = ZoneTraits::new("", capabilities);
+        let zone = Arc::new(MemoryZone { traits, state: Mutex::default() });
         lock(&self.zones).insert(domain, zone.clone());
         zone
     }
@@ -76,28 +71,12 @@ impl MemoryZone {
 
 #[async_trait]
 impl ZoneAccess for MemoryZone {
-    fn id(&self) -> &str {
-        ""
-    }
-
-    fn name_servers(&self) -> &[String] {
-        &[]
-    }
-
-    fn capabilities(&self) -> Capabilities {
-        self.capabilities.clone()
-    }
-
-    fn comment_limit(&self) -> Option<usize> {
-        self.comment_limit
+    fn traits(&self) -> &ZoneTraits {
+        &self.traits
     }
 
     async fn list(&self) -> Result<Vec<(Name, LiveRecord)>, ProviderError> {
         Ok(lock(&self.state).records.clone())
-    }
-
-    fn calls_to_list(&self, _records: usize) -> usize {
-        1
     }
 
     async fn read(&self, names: &BTreeSet<Name>) -> Result<Vec<(Name, LiveRecord)>, ProviderError> {

@@ -228,10 +228,10 @@ mod tests {
 
     use super::*;
     use crate::{
+        attribute::Attributes,
         desired::Adoption,
         holder::Holder,
         rdata::RecordType,
-        record::Attributes,
         zone::{NameLimits, ZoneKey},
     };
 
@@ -250,7 +250,7 @@ mod tests {
             records_from: Vec::new(),
             sources: sources.map(|text| SourcesKey(Arc::from(text))),
             default_ttl: None,
-            default_proxied: false,
+            default_attributes: Attributes::default(),
         }
     }
 
@@ -267,7 +267,6 @@ mod tests {
             rtype: RecordType::A,
             values: None,
             ttl: None,
-            proxied: None,
             attributes: Attributes::default(),
             comment: None,
             adoption: Adoption::Identical,

@@ -215,7 +215,7 @@ impl Session {
             let worker = open_zone(open, &declared.object, &zone, &mut former).await;
             self.parked.put(place, former);
             if let (Ok(worker), Backend::Cloudflare(cloudflare)) = (&worker, &open.settings.backend) {
-                let id = (cloudflare.base_url.clone(), worker.access().id().to_owned());
+                let id = (cloudflare.base_url.clone(), worker.access().traits().id.clone());
                 if let Some(first) = ids.get(&id) {
                     duplicates.push(duplicate(&declared, &zone, &first.to_string(), &provider));
                     continue;
@@ -288,12 +288,13 @@ async fn open_zone(
         Some(_) | None => open.provider.open(&zone.domain, id).await?,
     };
     let identity = format!("{}/{}", open.settings.name, zone.domain);
-    let settings = declare::zone_settings(object, &open.settings.registry, identity, access.comment_limit())
+    let comment_limit = access.traits().capabilities.comment_limit;
+    let settings = declare::zone_settings(object, &open.settings.registry, identity, comment_limit)
         .map_err(configuration)?;
     let is_same = |former: &mut Former| {
         let before = former.worker.access();
         // A zone inside this process that is made anew is empty: nothing that is remembered holds for it.
-        before.id() == access.id() && (open.builtin.is_none() || Arc::ptr_eq(before, &access))
+        before.traits().id == access.traits().id && (open.builtin.is_none() || Arc::ptr_eq(before, &access))
     };
     Ok(match former.take_if(is_same) {
         Some(Former { mut worker, .. }) => {

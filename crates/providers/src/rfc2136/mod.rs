@@ -155,9 +155,8 @@ impl Provider for Rfc2136 {
     }
 
     async fn open(&self, domain: &Name, _id: Option<&str>) -> Result<Arc<dyn ZoneAccess>, ProviderError> {
-        let mut zone = Zone::new(self.client.clone(), domain.clone(), self.reading, self.reread_after);
+        let zone = Zone::new(self.client.clone(), domain.clone(), self.reading, self.reread_after);
         zone.soa().await.map_err(|failure| explain(&format!("finding zone {domain}"), &failure))?;
-        zone.name_servers = self.name_servers(domain).await?;
-        Ok(Arc::new(zone))
+        Ok(Arc::new(zone.served_by(self.name_servers(domain).await?)))
     }
 }
