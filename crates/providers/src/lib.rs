@@ -1,5 +1,6 @@
 //! Reads and writes zones at Cloudflare, on RFC 2136 servers and in the built-in server, all through one trait.
 
+mod backend;
 pub mod builtin;
 pub mod cloudflare;
 pub mod fence;
@@ -11,6 +12,7 @@ mod wire;
 
 use std::{collections::BTreeSet, fmt::Debug, sync::Arc};
 
+pub use self::backend::{Answering, Backend, OpenContext, Opened, Waiting};
 pub use self::traits::{Calls, Ids, Listing, Writes, ZoneTraits};
 use async_trait::async_trait;
 pub use zonekeeper_kernel::provider::{ProviderError, Retry, Standing};
@@ -28,6 +30,11 @@ pub trait Provider: Debug + Send + Sync {
     /// Whether the credentials work, and what they show.
     async fn check(&self) -> Result<Standing, ProviderError> {
         Ok(Standing::default())
+    }
+
+    /// How many requests its credentials may still make, where they are counted.
+    fn budget_left(&self) -> Option<usize> {
+        None
     }
 
     /// Finds a zone that exists there, by its id where one is pinned, else by its domain.

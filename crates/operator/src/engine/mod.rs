@@ -14,10 +14,11 @@ mod settling;
 
 pub use cache::Cache;
 pub use intents::resolve_intents;
-pub use pass::{Failure, GuardMemory, Order, Pass, Waiting};
+pub use pass::{Failure, GuardMemory, Order, Pass};
 pub use run::run_pass;
 pub use settling::Deletes;
 pub use zonekeeper_model::worker::{GuardRecord, Settings};
+pub use zonekeeper_providers::Waiting;
 
 use std::{collections::BTreeSet, sync::Arc};
 

@@ -12,7 +12,7 @@ use zonekeeper_kernel::{
     plan::{Change, Edit, Evidence, Operation, Plan, Role, Scope},
     render,
 };
-use zonekeeper_providers::{Outcome, Progress, ProviderError, Retry, Writes, ZoneAccess, describe};
+use zonekeeper_providers::{Outcome, Progress, ProviderError, Retry, Waiting, Writes, ZoneAccess, describe};
 
 use crate::engine::{Deletes, GuardRecord, ZoneWorker, log};
 
@@ -26,15 +26,6 @@ const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const ONE_MESSAGE: usize = 100;
 /// A change that is refused as out of date this often is refused for good.
 const STALE_TRIES: u32 = 3;
-
-/// How long a pass may wait for a provider that asks for it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Waiting {
-    /// At most this long at a time: nobody else will come back to it.
-    UpTo(Duration),
-    /// Not at all: the loop comes back.
-    Never,
-}
 
 /// What a pass is to do.
 #[derive(Clone, Copy)]

@@ -7,6 +7,7 @@ mod capabilities;
 mod check;
 pub mod convert;
 pub mod explain;
+mod open;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -16,6 +17,7 @@ use std::{
 };
 
 pub use self::capabilities::capabilities;
+pub(crate) use self::open::open;
 use async_trait::async_trait;
 use secrecy::SecretString;
 use serde::Deserialize;
@@ -180,11 +182,6 @@ impl Cloudflare {
         })
     }
 
-    /// How many requests the credential may still make in this window.
-    pub fn budget_left(&self) -> usize {
-        self.client.budget_left()
-    }
-
     async fn find(&self, domain: &Name) -> Result<ApiZone, ProviderError> {
         let act = format!("finding zone {domain}");
         let zones = match self.take_seen(domain) {
@@ -247,6 +244,10 @@ impl fmt::Debug for Cloudflare {
 impl Provider for Cloudflare {
     async fn check(&self) -> Result<Standing, ProviderError> {
         self.check_token().await
+    }
+
+    fn budget_left(&self) -> Option<usize> {
+        Some(self.client.budget_left())
     }
 
     async fn open(&self, domain: &Name, id: Option<&str>) -> Result<Arc<dyn ZoneAccess>, ProviderError> {

@@ -49,7 +49,7 @@ pub use self::{
     outside::{is_signed_answer, reads_as_transfer},
 };
 use crate::{
-    Provider, ProviderError, Standing, ZoneAccess,
+    OpenContext, Opened, Provider, ProviderError, Standing, ZoneAccess,
     fence::{Fence, Unfenced},
     meter::{Meter, Unmetered},
 };
@@ -112,6 +112,12 @@ impl Settings {
             meter: Arc::new(Unmetered),
         }
     }
+}
+
+/// Opens servers; nothing is asked yet.
+pub(crate) fn open(settings: &Settings, context: OpenContext) -> Result<Opened, ProviderError> {
+    let OpenContext { fence, meter, .. } = context;
+    Ok(Opened::outside(Rfc2136::new(Settings { fence, meter, ..settings.clone() })?))
 }
 
 // === impl Rfc2136 ===
