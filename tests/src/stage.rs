@@ -240,6 +240,7 @@ impl Stage {
         waiting: Waiting,
     ) -> Result<Pass, ProviderError> {
         let desired = desired(&domain(), self.worker.capabilities(), wishes);
+        let (desired, refused) = self.worker.adapt(desired).await?;
         let evidence = &self.evidence.clone();
         let sets = desired.iter().flat_map(|(name, sets)| sets.iter().map(move |set| (name, set.rtype)));
         self.worker.expect(sets, std::iter::empty());
@@ -266,7 +267,10 @@ impl Stage {
                     store(&record);
                     saved = Some(record);
                 }
-                (_, _) => return Ok(Pass { applied, ..pass }),
+                (_, _) => {
+                    pass.plan.rejections.extend(refused);
+                    return Ok(Pass { applied, ..pass });
+                }
             }
         }
         panic!("the guard's memory is saved again and again");

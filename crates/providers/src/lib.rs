@@ -17,6 +17,7 @@ pub use self::traits::{Calls, Ids, Listing, Writes, ZoneTraits};
 use async_trait::async_trait;
 pub use zonekeeper_kernel::provider::{ProviderError, Retry, Standing};
 use zonekeeper_kernel::{
+    desired::Desired,
     guard::Cleared,
     name::Name,
     plan::{Change, Edit},
@@ -50,6 +51,14 @@ pub trait ZoneAccess: Debug + Send + Sync {
     /// Told which names will be asked for, where a listing shows no others ([`Listing::WatchedNames`]).
     fn watch_names(&self, _names: &BTreeSet<Name>) -> CacheState {
         CacheState::Current
+    }
+
+    /// What the provider makes of sets before they are planned, where it has a say in that: other values, TTLs,
+    /// attributes or comments. None takes them as they are.
+    ///
+    /// Assumes: the same sets always become the same, or a quiet zone is written to for ever.
+    async fn adapt(&self, _desired: &Desired) -> Result<Option<Desired>, ProviderError> {
+        Ok(None)
     }
 
     /// All records.

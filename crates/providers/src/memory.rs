@@ -8,6 +8,7 @@ use std::{
 use async_trait::async_trait;
 use zonekeeper_kernel::{
     capability::Capabilities,
+    desired::Desired,
     guard::Cleared,
     name::Name,
     record::{LiveRecord, RecordId},
@@ -21,10 +22,14 @@ pub struct Memory {
     zones: Arc<Mutex<BTreeMap<Name, Arc<MemoryZone>>>>,
 }
 
+/// What a zone makes of sets before they are planned.
+pub type Adapts = fn(&Desired) -> Desired;
+
 /// One zone in memory.
 #[derive(Debug)]
 pub struct MemoryZone {
     traits: ZoneTraits,
+    adapts: Option<Adapts>,
     state: Mutex<State>,
 }
 
@@ -40,7 +45,17 @@ impl Memory {
     /// Adds an empty zone.
     pub fn add(&self, domain: Name, capabilities: Capabilities) -> Arc<MemoryZone> {
         let traits = ZoneTraits::new("", capabilities);
-        let zone = Arc::new(MemoryZone { traits, state: Mutex::default() });
+        self.insert(domain, MemoryZone { traits, adapts: None, state: Mutex::default() })
+    }
+
+    /// Adds an empty zone that has a say in what it holds.
+    pub fn add_adapting(&self, domain: Name, capabilities: Capabilities, adapts: Adapts) -> Arc<MemoryZone> {
+        let traits = ZoneTraits::new("", capabilities);
+        self.insert(domain, MemoryZone { traits, adapts: Some(adapts), state: Mutex::default() })
+    }
+
+    fn insert(&self, domain: Name, zone: MemoryZone) -> Arc<MemoryZone> {
+        let zone = Arc::new(zone);
         lock(&self.zones).insert(domain, zone.clone());
         zone
     }
@@ -73,6 +88,10 @@ impl MemoryZone {
 impl ZoneAccess for MemoryZone {
     fn traits(&self) -> &ZoneTraits {
         &self.traits
+    }
+
+    async fn adapt(&self, desired: &Desired) -> Result<Option<Desired>, ProviderError> {
+        Ok(self.adapts.map(|adapts| adapts(desired)))
     }
 
     async fn list(&self) -> Result<Vec<(Name, LiveRecord)>, ProviderError> {

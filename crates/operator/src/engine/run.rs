@@ -47,7 +47,7 @@ pub async fn run_pass(request: PassRequest, worker: &mut ZoneWorker) -> Result<P
     );
     worker.observe().await?;
     let wishes = request.wishes.iter().map(|(name, intent)| (name, &**intent));
-    let (mut desired, rejections) = resolve_intents(&request.zone, worker, wishes);
+    let (mut desired, rejections) = resolve_intents(&request.zone, worker, wishes).await?;
     for Reserved { name, rtype, namespace } in &request.reserved {
         desired.reserve(name.clone(), Some(*rtype), namespace, Unmet::Mistaken);
     }
@@ -316,9 +316,10 @@ fn records(
     let set = set.filter(|set| set.holders.contains(&intent.holder));
     let wanted = set.map(|set| &set.values);
     let is_its_own = |record: &LiveRecord, holder: &HolderRef| match (wanted, &intent.values) {
-        (Some(Values::Known(wanted)), Some(values)) => {
-            values.contains(&record.rdata) && wanted.iter().any(|value| value.rdata == record.rdata)
-        }
+        (Some(Values::Known(wanted)), Some(values)) => wanted.iter().any(|value| {
+            // A provider may have made other values of what was asked for.
+            value.rdata == record.rdata && (values.contains(&value.rdata) || value.holder == intent.holder)
+        }),
         // Whatever it wants now, what it holds is not forgotten.
         (Some(Values::Known(_)), None) | (Some(Values::Unknown) | None, _) => holder.names(&intent.holder),
     };
