@@ -8,6 +8,7 @@ use std::{
 };
 
 use zonekeeper_kernel::{
+    attribute::Attributes,
     capability::Capabilities,
     claim::{Known, marked_comment},
     desired::{Adoption, Desired, DesiredSet, Values, Wanted},
@@ -16,9 +17,10 @@ use zonekeeper_kernel::{
     name::Name,
     plan::{Evidence, Plan, Scope, Settled, Situation, plan},
     rdata::{Rdata, RecordType},
-    record::{Attributes, Live, LiveRecord, RecordId, Ttl},
+    record::{Live, LiveRecord, RecordId, Ttl},
     zone::Rules,
 };
+use zonekeeper_providers::cloudflare;
 use zonekeeper_tests::stage::{Marks, domain, registry};
 
 /// What differs between live and desired.
@@ -73,7 +75,7 @@ impl FromStr for Change {
 impl Zone {
     fn new(records: usize, change: Change) -> anyhow::Result<Self> {
         let registry = registry(Marks::Comment, Some(500));
-        let capabilities = Capabilities::cloudflare(60);
+        let capabilities = cloudflare::capabilities(60, 100);
         let (mut desired, mut live) = (Desired::default(), Live::default());
         for index in 0..records {
             let name = Name::parse(&format!("host-{index:07}.example.com"))?;

@@ -2,6 +2,7 @@
 
 use cloudflare_sim::Plan;
 use zonekeeper_kernel::{
+    attribute::{FLATTEN_CNAME, IPV4_ONLY, PROXIED, TAGS},
     claim::user_text,
     rdata::RecordType,
     record::{LiveRecord, Ttl},
@@ -15,7 +16,7 @@ pub async fn proxied_has_an_automatic_ttl_whatever_was_asked(ground: &mut Ground
     ground.settle(&[wish().proxied()]).await;
     let look = async |ground: &Ground| -> Vec<(bool, Ttl)> {
         let records = ground.set("www", RecordType::A).await;
-        records.into_iter().map(|record| (record.attributes.proxied, record.ttl)).collect()
+        records.into_iter().map(|record| (record.attributes.is_on(PROXIED), record.ttl)).collect()
     };
     assert_eq!(look(ground).await, [(true, Ttl::AUTOMATIC); 2]);
     ground.settle(&[wish()]).await;
@@ -28,8 +29,8 @@ pub async fn proxied_has_an_automatic_ttl_whatever_was_asked(ground: &mut Ground
             want("CNAME", "cdn", ["www.example.net"]).proxied(),
         ])
         .await;
-    assert!(!ground.set("www", RecordType::TXT).await[0].attributes.proxied);
-    assert!(ground.set("cdn", RecordType::CNAME).await[0].attributes.proxied);
+    assert!(!ground.set("www", RecordType::TXT).await[0].attributes.is_on(PROXIED));
+    assert!(ground.set("cdn", RecordType::CNAME).await[0].attributes.is_on(PROXIED));
     ground.clear().await;
 }
 
@@ -58,7 +59,7 @@ pub async fn a_comment_is_set_kept_changed_and_cleared(ground: &mut Ground) {
 }
 
 pub async fn a_long_comment_is_cut_at_the_limit(ground: &mut Ground) {
-    let limit = ground.stage.access.comment_limit().expect("a place with comments");
+    let limit = ground.stage.access.traits().capabilities.comment_limit.expect("a place with comments");
     let expected_limit = if ground.place.host == Host::Cloudflare(Plan::Free) { 100 } else { 500 };
     assert_eq!(limit, expected_limit);
     for character in ["x", "ü", "✓"] {
@@ -104,7 +105,7 @@ pub async fn tags_are_set_and_changed_where_the_plan_has_them(ground: &mut Groun
         return;
     }
     let tags = async |ground: &Ground| -> Vec<String> {
-        only(ground).await.attributes.tags.iter().map(|tag| tag.to_string()).collect()
+        only(ground).await.attributes.list(TAGS).iter().map(|tag| tag.to_string()).collect()
     };
     ground.settle(&[wish().tagged(&["team:dns", "cost"])]).await;
     assert_eq!(tags(ground).await, ["cost", "team:dns"]);
@@ -124,7 +125,7 @@ pub async fn settings_are_set_and_cleared(ground: &mut Ground) {
     };
     let look = async |ground: &Ground| {
         let alias = ground.set("alias", RecordType::CNAME).await.remove(0);
-        (alias.attributes.flatten_cname, only(ground).await.attributes.ipv4_only)
+        (alias.attributes.is_on(FLATTEN_CNAME), only(ground).await.attributes.is_on(IPV4_ONLY))
     };
     ground.settle(&wishes(true)).await;
     assert_eq!(look(ground).await, (true, true));

@@ -5,6 +5,7 @@ use std::time::Duration;
 use cloudflare_sim::Plan as SimPlan;
 use serde_json::json;
 use zonekeeper_kernel::{capability::Capabilities, desired::Adoption, rdata::Rdata};
+use zonekeeper_providers::cloudflare;
 use zonekeeper_tests::{
     outside::by_hand,
     stage::{AtCloudflare, Marks, Stage},
@@ -61,7 +62,7 @@ async fn an_update_of_a_record_read_long_ago_is_preceded_by_a_read() {
 /// A TXT marker claims a set: beside one that somebody made meanwhile it would claim theirs.
 #[tokio::test(start_paused = true)]
 async fn a_new_set_is_preceded_by_a_read_where_its_marker_claims_it_whole() {
-    let mut stage = Stage::memory(Marks::Txt, Capabilities::cloudflare(60)).await;
+    let mut stage = Stage::memory(Marks::Txt, cloudflare::capabilities(60, 100)).await;
     stage.worker.observe().await.expect("a listing");
     stage.add(by_hand("A", "www", "203.0.113.1", 300)).await;
     let before = stage.listing().await;

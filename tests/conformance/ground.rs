@@ -7,12 +7,12 @@ use dns_servers::Software;
 use serde_json::json;
 use zonekeeper::engine::Pass;
 use zonekeeper_kernel::{
-    capability::{AttributeSupport, Capabilities, TypeSupport},
+    capability::{Capabilities, Types},
     name::Name,
     rdata::{Rdata, RecordType},
     record::LiveRecord,
 };
-use zonekeeper_providers::builtin::Builtin;
+use zonekeeper_providers::{builtin::Builtin, cloudflare};
 use zonekeeper_tests::{
     stage::{AtCloudflare, AtServer, Marks, Stage, domain},
     wish::{Wish, place},
@@ -74,7 +74,7 @@ impl Ground {
         let memory = async |capabilities| Stage::memory(place.marks, capabilities).await;
         match place.host {
             Host::MemoryStandard => Self::of(place, memory(Capabilities::standard()).await),
-            Host::MemoryCloudflare => Self::of(place, memory(Capabilities::cloudflare(60)).await),
+            Host::MemoryCloudflare => Self::of(place, memory(cloudflare::capabilities(60, 100)).await),
             Host::Builtin => {
                 let (server, stage) = Stage::builtin().await;
                 Self { _builtin: Some(server), ..Self::of(place, stage) }
@@ -105,13 +105,12 @@ impl Ground {
 
     /// The first need that the place declares not to meet.
     pub fn lacks(&self, needs: &[Need]) -> Option<Need> {
-        let capabilities = self.stage.access.capabilities();
+        let capabilities = &self.stage.access.traits().capabilities;
         let is_met = |need: &Need| match need {
-            Need::Attributes => capabilities.attributes == AttributeSupport::Cloudflare,
+            Need::Attributes => !capabilities.attributes.attributes.is_empty(),
             // PowerDNS 4.7 answers FORMERR to an update with one (2026-11).
             Need::UnknownTypes => {
-                capabilities.types == TypeSupport::Every
-                    && self.place.host != Host::Server(Software::PowerDns)
+                capabilities.types == Types::Every && self.place.host != Host::Server(Software::PowerDns)
             }
             Need::Markers => self.place.marks != Marks::None,
             Need::CommentMarkers => self.place.marks == Marks::Comment,

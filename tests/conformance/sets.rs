@@ -48,7 +48,7 @@ pub async fn a_ttl_changes_alone_and_in_place(ground: &mut Ground) {
     let after: Vec<(RecordId, Ttl)> = before.into_iter().map(|(id, _)| (id, Ttl(600))).collect();
     assert_eq!(look(ground).await, after);
     ground.settle(&[wish()]).await;
-    let default = ground.stage.access.capabilities().default_ttl;
+    let default = ground.stage.access.traits().capabilities.default_ttl;
     assert!(look(ground).await.iter().all(|(_, ttl)| *ttl == default), "without a wish, the default");
     ground.clear().await;
 }

@@ -234,7 +234,7 @@ async fn a_zone_that_the_server_does_not_have_is_not_found() {
     assert!(error.to_string().contains(&at.server.address()), "{error}");
     let below = zonekeeper_kernel::name::Name::parse("www.example.com").unwrap();
     assert_eq!(provider.open(&below, None).await.unwrap_err().reason(), "ZoneNotFound");
-    assert_eq!(provider.open(&domain(), None).await.unwrap().name_servers(), ["ns1.example.net"]);
+    assert_eq!(provider.open(&domain(), None).await.unwrap().traits().name_servers, ["ns1.example.net"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,11 +1,12 @@
 //! Somebody else at work in the zone: records added, changed and removed behind the worker's back.
 
 use zonekeeper_kernel::{
+    attribute::Attributes,
     guard::{self, Approval, Subject, Window},
     name::Name,
     plan::{Cause, Change, Edit, Operation, Role},
     rdata::{Rdata, RecordType},
-    record::{Attributes, LiveRecord, Record, Ttl},
+    record::{LiveRecord, Record, Ttl},
     zone::Rules,
 };
 use zonekeeper_providers::Outcome;

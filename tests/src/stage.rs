@@ -179,15 +179,15 @@ pub fn tsig(key: &dns_servers::Key) -> Tsig {
 impl Stage {
     pub fn new(access: Arc<dyn ZoneAccess>, marks: Marks) -> Self {
         let (rules, limits) = (Rules::default(), None);
-        let registry = registry(marks, access.comment_limit());
+        let registry = registry(marks, access.traits().capabilities.comment_limit);
         let worker = ZoneWorker::new(access.clone(), settings(&registry, marks, &rules, limits));
         Self { access, marks, worker, rules, limits, registry, evidence: Evidence::complete(), store: None }
     }
 
     pub async fn memory(marks: Marks, capabilities: Capabilities) -> Self {
         let memory = Memory::default();
-        let limit = (marks == Marks::Comment).then_some(500);
-        memory.add(domain(), capabilities, limit);
+        let comment_limit = (marks == Marks::Comment).then_some(500).or(capabilities.comment_limit);
+        memory.add(domain(), Capabilities { comment_limit, ..capabilities });
         Self::new(memory.open(&domain(), None).await.expect("just added"), marks)
     }
 
@@ -240,6 +240,7 @@ impl Stage {
         waiting: Waiting,
     ) -> Result<Pass, ProviderError> {
         let desired = desired(&domain(), self.worker.capabilities(), wishes);
+        let (desired, refused) = self.worker.adapt(desired).await?;
         let evidence = &self.evidence.clone();
         let sets = desired.iter().flat_map(|(name, sets)| sets.iter().map(move |set| (name, set.rtype)));
         self.worker.expect(sets, std::iter::empty());
@@ -266,7 +267,10 @@ impl Stage {
                     store(&record);
                     saved = Some(record);
                 }
-                (_, _) => return Ok(Pass { applied, ..pass }),
+                (_, _) => {
+                    pass.plan.rejections.extend(refused);
+                    return Ok(Pass { applied, ..pass });
+                }
             }
         }
         panic!("the guard's memory is saved again and again");

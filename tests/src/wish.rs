@@ -1,12 +1,13 @@
 //! Wishes that read as prose: `want("A", "www", ["192.0.2.1"]).ttl(300)`.
 
 use zonekeeper_kernel::{
+    attribute::{AttributeValue, Attributes, FLATTEN_CNAME, IPV4_ONLY, PROXIED, TAGS},
     capability::Capabilities,
     desired::{Adoption, Desired, DesiredSet, Values, Wanted},
     holder::Holder,
     name::Name,
     rdata::Rdata,
-    record::{Attributes, Ttl},
+    record::Ttl,
 };
 
 /// One wanted set.
@@ -48,22 +49,22 @@ impl Wish {
     }
 
     pub fn proxied(mut self) -> Self {
-        self.attributes.proxied = true;
+        self.attributes = self.attributes.with(PROXIED, true);
         self
     }
 
     pub fn tagged(mut self, tags: &[&str]) -> Self {
-        self.attributes.tags = tags.iter().map(|tag| (*tag).into()).collect();
+        self.attributes = self.attributes.with(TAGS, AttributeValue::from_iter(tags.iter().copied()));
         self
     }
 
     pub fn flattened(mut self) -> Self {
-        self.attributes.flatten_cname = true;
+        self.attributes = self.attributes.with(FLATTEN_CNAME, true);
         self
     }
 
     pub fn ipv4_only(mut self) -> Self {
-        self.attributes.ipv4_only = true;
+        self.attributes = self.attributes.with(IPV4_ONLY, true);
         self
     }
 

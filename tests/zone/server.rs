@@ -7,16 +7,18 @@ use std::{
 
 use async_trait::async_trait;
 use zonekeeper_kernel::{
-    capability::Capabilities,
     guard::Cleared,
     name::Name,
     record::{LiveRecord, RecordId},
 };
-use zonekeeper_providers::{Effect, Outcome, Progress, ProviderError, ZoneAccess};
+use zonekeeper_providers::{
+    Calls, Effect, Outcome, Progress, ProviderError, ZoneAccess, ZoneTraits, cloudflare,
+};
 
 /// A zone in memory with no manners.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Server {
+    traits: ZoneTraits,
     state: Mutex<State>,
 }
 
@@ -32,6 +34,15 @@ pub struct State {
     /// How often names were read afresh.
     pub reads: usize,
     last_id: usize,
+}
+
+impl Default for Server {
+    fn default() -> Self {
+        let traits = ZoneTraits::new("", cloudflare::capabilities(60, 500));
+        // Reading some names is always cheaper.
+        let traits = ZoneTraits { calls_to_list: Calls::Fixed(100), ..traits };
+        Self { traits, state: Mutex::default() }
+    }
 }
 
 impl Server {
@@ -61,28 +72,12 @@ impl State {
 
 #[async_trait]
 impl ZoneAccess for Server {
-    fn id(&self) -> &str {
-        ""
-    }
-
-    fn name_servers(&self) -> &[String] {
-        &[]
-    }
-
-    fn capabilities(&self) -> Capabilities {
-        Capabilities::cloudflare(60)
-    }
-
-    fn comment_limit(&self) -> Option<usize> {
-        Some(500)
+    fn traits(&self) -> &ZoneTraits {
+        &self.traits
     }
 
     async fn list(&self) -> Result<Vec<(Name, LiveRecord)>, ProviderError> {
         Ok(self.state().records.clone())
-    }
-
-    fn calls_to_list(&self, _records: usize) -> usize {
-        100
     }
 
     async fn read(&self, names: &BTreeSet<Name>) -> Result<Vec<(Name, LiveRecord)>, ProviderError> {

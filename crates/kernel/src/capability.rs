@@ -1,21 +1,20 @@
-//! What a provider can hold, and how it changes what it is given.
+//! What a provider can hold, as values: types, what can't stand together, attributes, comments, TTLs.
 
-use crate::{
-    desired::DesiredSet,
-    name::Name,
-    rdata::RecordType,
-    record::{Attributes, Ttl},
-};
+use std::collections::BTreeSet;
 
-/// What one zone at one provider can hold.
+use crate::{attribute::Schema, desired::DesiredSet, name::Name, rdata::RecordType, record::Ttl};
+
+/// What one zone at one provider can hold, and how it changes what it is given.
 #[derive(Debug, Clone)]
 pub struct Capabilities {
     /// The types it takes.
-    pub types: TypeSupport,
-    /// What may stand beside a CNAME.
-    pub neighbours: Neighbours,
-    /// Whether it keeps proxied, comments, tags and settings.
-    pub attributes: AttributeSupport,
+    pub types: Types,
+    /// What can't stand together at a name.
+    pub exclusions: Vec<Exclusion>,
+    /// What it keeps beside value, TTL and comment.
+    pub attributes: Schema,
+    /// How many bytes a record's comment may have; none where there are no comments.
+    pub comment_limit: Option<usize>,
     /// The TTL of a set that asks for none.
     pub default_ttl: Ttl,
     /// The smallest TTL apart from "automatic".
@@ -24,31 +23,71 @@ pub struct Capabilities {
     pub maximum_ttl: u32,
 }
 
-/// Which record types a provider takes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TypeSupport {
+/// A set of record types.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Types {
     /// Every type, unknown ones by RFC 3597.
     Every,
-    /// The 21 types of Cloudflare's API: every type of the table but DNAME.
-    Cloudflare,
+    /// These.
+    Only(BTreeSet<RecordType>),
+    /// Every other type.
+    AllBut(BTreeSet<RecordType>),
 }
 
-/// What may stand beside a CNAME or a delegation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Neighbours {
-    /// Nothing at all beside a CNAME (RFC 1034 section 3.6.2).
-    Standard,
-    /// Cloudflare: a CNAME excludes A, AAAA and NS only; NS excludes all but DS.
-    Cloudflare,
+/// A type beside which others can't stand.
+#[derive(Debug, Clone)]
+pub struct Exclusion {
+    /// The type.
+    pub rtype: RecordType,
+    /// What it excludes; its own type is never meant.
+    pub excludes: Types,
+    /// At which names.
+    pub at: Names,
 }
 
-/// Whether a provider keeps more than value and TTL.
+/// Names of a zone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AttributeSupport {
-    /// Value and TTL only.
-    None,
-    /// Cloudflare's proxied, comment, tags and settings.
-    Cloudflare,
+pub enum Names {
+    /// All of them.
+    Every,
+    /// All but the zone's own.
+    BelowApex,
+}
+
+// === impl Types ===
+
+impl Types {
+    /// These types.
+    pub fn only(types: impl IntoIterator<Item = RecordType>) -> Self {
+        Self::Only(types.into_iter().collect())
+    }
+
+    /// Every type but these.
+    pub fn all_but(types: impl IntoIterator<Item = RecordType>) -> Self {
+        Self::AllBut(types.into_iter().collect())
+    }
+
+    /// Whether a type is one of them.
+    pub fn contain(&self, rtype: RecordType) -> bool {
+        match self {
+            Self::Every => true,
+            Self::Only(types) => types.contains(&rtype),
+            Self::AllBut(types) => !types.contains(&rtype),
+        }
+    }
+}
+
+// === impl Exclusion ===
+
+impl Exclusion {
+    /// A CNAME stands alone (RFC 1034 section 3.6.2).
+    pub fn standard() -> Self {
+        Self { rtype: RecordType::CNAME, excludes: Types::Every, at: Names::Every }
+    }
+
+    fn separates(&self, one: RecordType, other: RecordType) -> bool {
+        self.rtype == one && self.excludes.contain(other)
+    }
 }
 
 // === impl Capabilities ===
@@ -57,57 +96,28 @@ impl Capabilities {
     /// An ordinary DNS server.
     pub fn standard() -> Self {
         Self {
-            types: TypeSupport::Every,
-            neighbours: Neighbours::Standard,
-            attributes: AttributeSupport::None,
+            types: Types::Every,
+            exclusions: vec![Exclusion::standard()],
+            attributes: Schema::default(),
+            comment_limit: None,
             default_ttl: Ttl(300),
             minimum_ttl: 0,
             maximum_ttl: i32::MAX as u32,
         }
     }
 
-    /// A zone at Cloudflare; `minimum_ttl` is 60, on the Enterprise plan 30 (2026-11).
-    pub fn cloudflare(minimum_ttl: u32) -> Self {
-        Self {
-            types: TypeSupport::Cloudflare,
-            neighbours: Neighbours::Cloudflare,
-            attributes: AttributeSupport::Cloudflare,
-            default_ttl: Ttl::AUTOMATIC,
-            minimum_ttl,
-            maximum_ttl: 86_400,
-        }
-    }
-
-    /// Whether the provider takes this type.
-    pub fn supports(&self, rtype: RecordType) -> bool {
-        match self.types {
-            TypeSupport::Every => true,
-            TypeSupport::Cloudflare => {
-                rtype.is_known() && rtype != RecordType::DNAME && rtype != RecordType::SOA
-            }
-        }
-    }
-
     /// Whether sets of these two types can't share `name` in the zone of `domain`.
     pub fn conflict(&self, (name, domain): (&Name, &Name), one: RecordType, other: RecordType) -> bool {
-        if one == other {
-            return false;
-        }
-        let either = |rtype| one == rtype || other == rtype;
-        match self.neighbours {
-            Neighbours::Standard => either(RecordType::CNAME),
-            Neighbours::Cloudflare => {
-                let is_host = |rtype| matches!(rtype, RecordType::A | RecordType::AAAA | RecordType::NS);
-                (either(RecordType::CNAME) && (is_host(one) || is_host(other)))
-                    || (either(RecordType::NS) && !either(RecordType::DS) && name != domain)
-            }
-        }
-    }
-
-    /// Whether the proxy can stand in for a set of this type.
-    pub fn is_proxiable(&self, rtype: RecordType) -> bool {
-        self.attributes == AttributeSupport::Cloudflare
-            && matches!(rtype, RecordType::A | RecordType::AAAA | RecordType::CNAME)
+        let is_there = |exclusion: &&Exclusion| match exclusion.at {
+            Names::Every => true,
+            Names::BelowApex => name != domain,
+        };
+        one != other
+            && self
+                .exclusions
+                .iter()
+                .filter(is_there)
+                .any(|exclusion| exclusion.separates(one, other) || exclusion.separates(other, one))
     }
 
     /// Whether this TTL can be stored as it is.
@@ -116,21 +126,14 @@ impl Capabilities {
             || (self.minimum_ttl..=self.maximum_ttl).contains(&ttl.0)
     }
 
-    /// Changes a wish into the form in which the provider will return it (law 8).
+    /// Changes a set into the form in which the provider will return it (law 8).
     pub fn normalise(&self, set: &mut DesiredSet) {
-        match self.attributes {
-            AttributeSupport::None => {
-                set.attributes = Attributes::default();
-                set.comment = None;
-            }
-            AttributeSupport::Cloudflare => {
-                set.attributes.proxied &= self.is_proxiable(set.rtype);
-                set.attributes.flatten_cname &= set.rtype == RecordType::CNAME;
-                set.attributes.tags.sort();
-                if set.attributes.proxied {
-                    set.ttl = Ttl::AUTOMATIC;
-                }
-            }
+        set.attributes = self.attributes.normalise(set.rtype, &set.attributes);
+        if self.attributes.sets_ttl(&set.attributes) {
+            set.ttl = Ttl::AUTOMATIC;
+        }
+        if self.comment_limit.is_none() {
+            set.comment = None;
         }
     }
 }

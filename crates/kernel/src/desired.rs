@@ -3,10 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
+    attribute::Attributes,
+    capability::Capabilities,
     holder::{Holder, HolderRef},
     name::Name,
     rdata::{Rdata, RecordType},
-    record::{Attributes, Ttl},
+    record::Ttl,
 };
 
 /// What to do with an unowned record that is already there.
@@ -100,6 +102,27 @@ impl Desired {
         }
     }
 
+    /// Takes what a provider made of these sets: values, TTL, attributes and comment. What it left out is taken away,
+    /// and returned.
+    ///
+    /// Guarantees: whatever was answered, there is no set at another name, of another type or for other holders.
+    pub fn adapt(&mut self, answer: &Self, capabilities: &Capabilities) -> Vec<(Name, DesiredSet)> {
+        let mut left_out = Vec::new();
+        for (name, sets) in &mut self.names {
+            sets.retain_mut(|set| {
+                let made = answer.at(name).iter().find(|made| made.rtype == set.rtype);
+                let is_taken = made.is_some_and(|made| set.take_over(made));
+                match is_taken {
+                    true => capabilities.normalise(set),
+                    false => left_out.push((name.clone(), set.clone())),
+                }
+                is_taken
+            });
+        }
+        self.names.retain(|_, sets| !sets.is_empty());
+        left_out
+    }
+
     /// Notes that an object of `namespace` asks for a set that it can't have now: what its namespace has there stays.
     pub fn reserve(&mut self, name: Name, rtype: Option<RecordType>, namespace: &str, unmet: Unmet) {
         let reserved = Reserved { namespace: namespace.into(), rtype, unmet };
@@ -186,6 +209,33 @@ impl Desired {
     /// Whether nothing is wanted.
     pub fn is_empty(&self) -> bool {
         self.names.is_empty()
+    }
+}
+
+// === impl DesiredSet ===
+
+impl DesiredSet {
+    /// Becomes what a provider made of it, unless that has no values.
+    fn take_over(&mut self, made: &Self) -> bool {
+        if let (Values::Known(own), Values::Known(made)) = (&self.values, &made.values) {
+            let holder_of = |value: &Wanted| {
+                let own = own.iter().find(|own| own.rdata == value.rdata).map(|own| &own.holder);
+                own.or(self.holders.first()).unwrap_or(&value.holder).clone()
+            };
+            let made = made.iter().filter(|value| value.rdata.rtype() == self.rtype);
+            let mut values: Vec<Wanted> =
+                made.map(|value| Wanted { rdata: value.rdata.clone(), holder: holder_of(value) }).collect();
+            values.sort();
+            values.dedup();
+            if values.is_empty() {
+                return false;
+            }
+            self.values = Values::Known(values);
+        }
+        self.ttl = made.ttl;
+        self.attributes = made.attributes.clone();
+        self.comment = made.comment.clone();
+        true
     }
 }
 

@@ -9,6 +9,7 @@
 
 #![deny(missing_docs)]
 
+pub mod attribute;
 pub mod capability;
 pub mod claim;
 pub mod desired;

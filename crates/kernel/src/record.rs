@@ -3,6 +3,7 @@
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
 use crate::{
+    attribute::Attributes,
     name::Name,
     rdata::{Rdata, RecordType},
 };
@@ -14,21 +15,6 @@ pub struct Ttl(pub u32);
 /// A provider's own identifier of one record; empty where a provider has none.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct RecordId(pub Box<str>);
-
-/// What Cloudflare keeps beside a record's value; all defaults elsewhere.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub struct Attributes {
-    /// Answered by Cloudflare's proxy instead of the value.
-    pub proxied: bool,
-    /// `flatten_cname`: answer with the target's addresses.
-    pub flatten_cname: bool,
-    /// `ipv4_only`: the proxy answers with IPv4 addresses only.
-    pub ipv4_only: bool,
-    /// `ipv6_only`: the proxy answers with IPv6 addresses only.
-    pub ipv6_only: bool,
-    /// Sorted `name` or `name:value` tags.
-    pub tags: Box<[Box<str>]>,
-}
 
 /// One record as it should be at the provider; its comment includes our marker where one belongs.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -79,7 +65,7 @@ pub struct Live {
 // === impl Ttl ===
 
 impl Ttl {
-    /// "Automatic": Cloudflare writes and returns it as 1.
+    /// "Automatic": the provider chooses. Providers that know it write and return it as 1.
     pub const AUTOMATIC: Self = Self(1);
 }
 

@@ -1,11 +1,14 @@
 //! Changes as people read them: one line each, and the line that a hash is made of.
 
 use crate::{
+    attribute::{AttributeValue, Attributes, FLATTEN_CNAME, IPV4_ONLY, IPV6_ONLY, PROXIED, TAGS},
     name::Name,
     plan::{Change, Operation, SetState},
     rdata::Rdata,
-    record::Attributes,
 };
+
+/// The flags that come first, in this order.
+const FLAGS: [&str; 4] = [PROXIED, FLATTEN_CNAME, IPV4_ONLY, IPV6_ONLY];
 
 /// The sign before a change in text output.
 pub fn sign(change: &Change) -> char {
@@ -61,13 +64,41 @@ pub fn hash_line(change: &Change) -> String {
     format!("{}\t{}\t{}\t{before}\t{after}", change.operation.as_str(), change.name, change.rtype)
 }
 
-/// All attributes, in a fixed form. Tags have no control characters.
+/// All attributes, in a fixed form: some are always named, whether or not a provider has them; others, quoted, where
+/// they are set. Tags have no control characters.
 fn attributes(attributes: &Attributes) -> String {
-    let Attributes { proxied, flatten_cname, ipv4_only, ipv6_only, tags } = attributes;
-    let tags = tags.join("\u{1f}");
-    format!(
-        "proxied={proxied} flattenCNAME={flatten_cname} ipv4Only={ipv4_only} ipv6Only={ipv6_only} tags={tags}"
-    )
+    let flags = FLAGS.map(|name| format!("{name}={}", attributes.is_on(name))).join(" ");
+    let mut text = format!("{flags} {TAGS}={}", attributes.list(TAGS).join("\u{1f}"));
+    for (name, value) in attributes.iter().filter(|(name, value)| !is_always_named(name, value)) {
+        let value = match value {
+            AttributeValue::Flag(is_on) => is_on.to_string(),
+            AttributeValue::Text(text) => quoted(text),
+            AttributeValue::List(texts) => {
+                texts.iter().map(|text| quoted(text)).collect::<Vec<_>>().join(",")
+            }
+        };
+        text.push_str(&format!(" {}={value}", quoted(name)));
+    }
+    text
+}
+
+fn is_always_named(name: &str, value: &AttributeValue) -> bool {
+    match value {
+        AttributeValue::Flag(_) => FLAGS.contains(&name),
+        AttributeValue::List(_) => name == TAGS,
+        AttributeValue::Text(_) => false,
+    }
+}
+
+/// No text, however it is written, reads as another one or as two.
+fn quoted(text: &str) -> String {
+    format!("\"{}\"", text.escape_default())
+}
+
+/// Where an attribute stands in a line: the flags, then tags, then all others, which are sorted by name.
+fn place_of(name: &str) -> usize {
+    let place = FLAGS.iter().chain(&[TAGS]).position(|other| *other == name);
+    place.unwrap_or(FLAGS.len() + 1)
 }
 
 /// The values of a set, joined.
@@ -84,8 +115,8 @@ fn states(states: &[SetState]) -> String {
         [one] => {
             let mut text = values(one);
             let mut notes = vec![format!("ttl {}", one.ttl)];
-            if one.attributes.proxied {
-                notes = vec!["proxied".into()];
+            if one.attributes.is_on(PROXIED) {
+                notes = vec![PROXIED.into()];
             }
             text.push_str(&format!(" ({})", notes.join(", ")));
             text
@@ -108,21 +139,8 @@ fn attribute_changes(one: &SetState, other: &SetState) -> String {
     if one.ttl != other.ttl {
         changes.push(format!("ttl {} -> {}", one.ttl, other.ttl));
     }
-    let (old, new) = (&one.attributes, &other.attributes);
-    let flags = [
-        ("proxied", old.proxied, new.proxied),
-        ("flattenCNAME", old.flatten_cname, new.flatten_cname),
-        ("ipv4Only", old.ipv4_only, new.ipv4_only),
-        ("ipv6Only", old.ipv6_only, new.ipv6_only),
-    ];
-    changes.extend(
-        flags
-            .into_iter()
-            .filter(|(_, old, new)| old != new)
-            .map(|(name, old, new)| format!("{name} {old} -> {new}")),
-    );
-    if old.tags != new.tags {
-        changes.push(format!("tags {} -> {}", old.tags.join(","), new.tags.join(",")));
-    }
+    let mut differences = one.attributes.differences(&other.attributes);
+    differences.sort_by_key(|(name, ..)| place_of(name));
+    changes.extend(differences.into_iter().map(|(name, old, new)| format!("{name} {old} -> {new}")));
     changes.join(", ")
 }

@@ -9,11 +9,12 @@ pub use choose::{Candidate, Zones, choose};
 pub use merge::resolve;
 
 use crate::{
+    attribute::Attributes,
     desired::Adoption,
     holder::{Holder, HolderRef},
     name::Name,
     rdata::{Rdata, RecordType},
-    record::{Attributes, Ttl},
+    record::Ttl,
     zone::{Labels, SourcesKey, ZoneKey},
 };
 
@@ -42,9 +43,7 @@ pub struct Intent {
     pub values: Option<Vec<Rdata>>,
     /// The TTL; none leaves it to the zone.
     pub ttl: Option<Ttl>,
-    /// Proxied; none leaves it to the zone.
-    pub proxied: Option<bool>,
-    /// The other attributes.
+    /// Attributes; a name that is missing leaves it to the zone.
     pub attributes: Attributes,
     /// The comment; none keeps what is there.
     pub comment: Option<Box<str>>,

@@ -2,7 +2,9 @@
 
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
-use crate::{desired::Adoption, name::Name, pattern::Pattern, rdata::RecordType, record::Ttl};
+use crate::{
+    attribute::Attributes, desired::Adoption, name::Name, pattern::Pattern, rdata::RecordType, record::Ttl,
+};
 
 /// A DNSZone object, by namespace and name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -41,8 +43,8 @@ pub struct Zone {
     pub sources: Option<SourcesKey>,
     /// TTL of sets that ask for none; none leaves it to the provider.
     pub default_ttl: Option<Ttl>,
-    /// Whether sets that do not say are proxied.
-    pub default_proxied: bool,
+    /// Attributes of sets that ask for none of that name.
+    pub default_attributes: Attributes,
 }
 
 /// How far a zone's worker may go.

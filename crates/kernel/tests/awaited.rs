@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use zonekeeper_kernel::{
-    capability::Capabilities,
+    attribute::Attributes,
     claim::{Known, marked_comment},
     desired::{Adoption, Desired},
     holder::{Holder, OwnerId},
@@ -14,10 +14,13 @@ use zonekeeper_kernel::{
     plan::{Cause, Evidence, Plan, Scope, Settled, Situation, plan},
     rdata::{Rdata, RecordType},
     reason::Rejection,
-    record::{Attributes, Live, LiveRecord, RecordId, Ttl},
+    record::{Live, LiveRecord, RecordId, Ttl},
     resolve::{Incumbents, Intent, Origin, WantedName, resolve},
     zone::{Grant, NameLimits, Namespaces, Rules, Selection, Sharing, SourcesKey, Zone, ZoneKey},
 };
+
+#[path = "laws/host.rs"]
+mod host;
 
 fn name() -> Name {
     Name::parse("www.example.com").unwrap()
@@ -46,7 +49,6 @@ fn asks(holder: &Holder, values: &[&str]) -> Intent {
         rtype,
         values: (!values.is_empty()).then_some(parsed),
         ttl: None,
-        proxied: None,
         attributes: Attributes::default(),
         comment: None,
         adoption: Adoption::Identical,
@@ -84,13 +86,13 @@ fn zone(share: Sharing) -> Zone {
         records_from: Vec::new(),
         sources: None,
         default_ttl: None,
-        default_proxied: false,
+        default_attributes: Attributes::default(),
     }
 }
 
 fn resolved(registry: &Registry, share: Sharing, wishes: &[Intent]) -> (Desired, Vec<Rejection>) {
     let wishes = wishes.iter().map(|intent| (name(), intent));
-    resolve(&zone(share), &Capabilities::cloudflare(60), registry, wishes, &Incumbents::new())
+    resolve(&zone(share), &host::proxying(), registry, wishes, &Incumbents::new())
 }
 
 /// The zone with these values of www, each with the holder that its comment names; a TXT marker names the first.
@@ -132,7 +134,7 @@ fn remembering(
         registry,
         known,
         rules: &Rules::default(),
-        capabilities: &Capabilities::cloudflare(60),
+        capabilities: &host::proxying(),
         evidence: &evidence,
         settled,
     };

@@ -3,16 +3,17 @@
 #![allow(clippy::unwrap_used)]
 
 use zonekeeper_kernel::{
+    attribute::{AttributeValue, Attributes, PROXIED, TAGS},
     name::Name,
     plan::{Cause, Change, Edit, Operation, Role},
     rdata::{Rdata, RecordType},
-    record::{Attributes, LiveRecord, Record, RecordId, Ttl},
+    record::{LiveRecord, Record, RecordId, Ttl},
     render::hash_line,
     zone::{LabelSelector, Requirement},
 };
 
 fn attributes(proxied: bool, tags: &[&str]) -> Attributes {
-    Attributes { proxied, tags: tags.iter().map(|tag| (*tag).into()).collect(), ..Attributes::default() }
+    Attributes::of(TAGS, AttributeValue::from_iter(tags.iter().copied())).with(PROXIED, proxied)
 }
 
 #[test]
@@ -52,6 +53,37 @@ fn the_line_that_approvals_are_made_of_is_fixed() {
         "A 1 192.0.2.2 proxied=true flattenCNAME=false ipv4Only=false ipv6Only=false tags=team:a\u{1f}env:b",
     ];
     assert_eq!(hash_line(&change), expected.join("\t"));
+}
+
+#[test]
+fn attributes_that_only_some_providers_have_follow_quoted_where_they_are_set() {
+    let name = Name::parse("www.example.com").unwrap();
+    let attributes = Attributes::of("setIdentifier", "blue\t\"1\" a=b")
+        .with("aws/evaluate", true)
+        .with(TAGS, "a text under the name of a list");
+    let record = Record {
+        name: name.clone(),
+        rdata: Rdata::parse(RecordType::A, "192.0.2.1").unwrap(),
+        ttl: Ttl(300),
+        attributes,
+        comment: "".into(),
+    };
+    let change = Change {
+        operation: Operation::Create,
+        name,
+        rtype: RecordType::A,
+        edits: vec![Edit::Create { record, role: Role::Data }],
+        unchanged: Vec::new(),
+        claims: Vec::new(),
+        cause: Cause::Wanted,
+        holders: Vec::new(),
+    };
+    let expected = concat!(
+        "Create\twww.example.com\tA\t\t",
+        "A 300 192.0.2.1 proxied=false flattenCNAME=false ipv4Only=false ipv6Only=false tags=",
+        r#" "aws/evaluate"=true "setIdentifier"="blue\t\"1\" a=b" "tags"="a text under the name of a list""#
+    );
+    assert_eq!(hash_line(&change), expected);
 }
 
 #[test]

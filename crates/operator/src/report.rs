@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use zonekeeper_kernel::{
+    attribute::{PROXIED, TAGS},
     guard::{self, HeldFor, Verdict},
     name::Name,
     plan::{Cause, Change, Operation, SetState},
@@ -320,8 +321,8 @@ fn state_json(states: &[SetState]) -> Value {
                 "type": one.rtype.to_string(),
                 "ttl": one.ttl.0,
                 "values": values,
-                "proxied": one.attributes.proxied,
-                "tags": one.attributes.tags,
+                "proxied": one.attributes.is_on(PROXIED),
+                "tags": one.attributes.list(TAGS),
             })
         }
         several => {
@@ -334,8 +335,8 @@ fn state_json(states: &[SetState]) -> Value {
                 "type": types.join("+"),
                 "ttl": several[0].ttl.0,
                 "values": values,
-                "proxied": several.iter().any(|state| state.attributes.proxied),
-                "tags": several[0].attributes.tags,
+                "proxied": several.iter().any(|state| state.attributes.is_on(PROXIED)),
+                "tags": several[0].attributes.list(TAGS),
             })
         }
     }

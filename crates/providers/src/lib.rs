@@ -1,5 +1,6 @@
 //! Reads and writes zones at Cloudflare, on RFC 2136 servers and in the built-in server, all through one trait.
 
+mod backend;
 pub mod builtin;
 pub mod cloudflare;
 pub mod fence;
@@ -7,14 +8,17 @@ pub mod memory;
 pub mod meter;
 pub mod rfc2136;
 pub mod tls;
+mod traits;
 mod wire;
 
 use std::{collections::BTreeSet, fmt::Debug, sync::Arc};
 
+pub use self::backend::{Answering, Backend, OpenContext, Opened, Waiting};
+pub use self::traits::{Calls, Ids, Listing, Writes, ZoneTraits};
 use async_trait::async_trait;
 pub use zonekeeper_kernel::provider::{ProviderError, Retry, Standing};
 use zonekeeper_kernel::{
-    capability::Capabilities,
+    desired::Desired,
     guard::Cleared,
     name::Name,
     plan::{Change, Edit},
@@ -30,6 +34,11 @@ pub trait Provider: Debug + Send + Sync {
         Ok(Standing::default())
     }
 
+    /// How many requests its credentials may still make, where they are counted.
+    fn budget_left(&self) -> Option<usize> {
+        None
+    }
+
     /// Finds a zone that exists there, by its id where one is pinned, else by its domain.
     async fn open(&self, domain: &Name, id: Option<&str>) -> Result<Arc<dyn ZoneAccess>, ProviderError>;
 }
@@ -37,26 +46,20 @@ pub trait Provider: Debug + Send + Sync {
 /// One zone at a provider.
 #[async_trait]
 pub trait ZoneAccess: Debug + Send + Sync {
-    /// The provider's identifier of the zone.
-    fn id(&self) -> &str;
+    /// What is true of it for as long as it is open.
+    fn traits(&self) -> &ZoneTraits;
 
-    /// The servers that answer for it, where the provider says.
-    fn name_servers(&self) -> &[String];
-
-    /// Told which names will be asked for. A zone that can't be listed shows those only; says whether some are new to it.
-    fn attend_to(&self, _names: &mut dyn FnMut() -> BTreeSet<Name>) -> bool {
-        false
+    /// Told which names will be asked for, where a listing shows no others ([`Listing::WatchedNames`]).
+    fn watch_names(&self, _names: &BTreeSet<Name>) -> CacheState {
+        CacheState::Current
     }
 
-    /// What the zone can hold.
-    fn capabilities(&self) -> Capabilities;
-
-    /// How many bytes a record's comment may have; none where there are no comments.
-    fn comment_limit(&self) -> Option<usize>;
-
-    /// Whether a listing holds all that is there, and not only what was asked for.
-    fn lists_everything(&self) -> bool {
-        true
+    /// What the provider makes of sets before they are planned, where it has a say in that: other values, TTLs,
+    /// attributes or comments. None takes them as they are.
+    ///
+    /// Assumes: the same sets always become the same, or a quiet zone is written to for ever.
+    async fn adapt(&self, _desired: &Desired) -> Result<Option<Desired>, ProviderError> {
+        Ok(None)
     }
 
     /// All records.
@@ -69,21 +72,8 @@ pub trait ZoneAccess: Debug + Send + Sync {
         self.list().await
     }
 
-    /// How many calls [`ZoneAccess::list`] takes for a zone of this size; [`ZoneAccess::read`] takes one per name.
-    fn calls_to_list(&self, records: usize) -> usize;
-
     /// The records of some names, read afresh.
     async fn read(&self, names: &BTreeSet<Name>) -> Result<Vec<(Name, LiveRecord)>, ProviderError>;
-
-    /// Whether a change happens only if what it touches is as it was read.
-    fn compares_before_writing(&self) -> bool {
-        false
-    }
-
-    /// Whether a record that goes and comes again has the identifier that it had.
-    fn reuses_ids(&self) -> bool {
-        false
-    }
 
     /// One record by its identifier, whatever listings say.
     async fn find(&self, id: &RecordId) -> Result<Option<(Name, LiveRecord)>, ProviderError> {
@@ -95,6 +85,15 @@ pub trait ZoneAccess: Debug + Send + Sync {
 
     /// Applies cleared changes and answers for each, in their order.
     async fn apply(&self, cleared: &Cleared, progress: &Progress<'_>) -> Vec<Outcome>;
+}
+
+/// Whether what was listed before is still all that is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CacheState {
+    /// It is.
+    Current,
+    /// It is not: the zone must be listed again.
+    Outdated,
 }
 
 /// Called with the number of changes that are done.

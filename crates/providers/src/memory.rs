@@ -8,12 +8,13 @@ use std::{
 use async_trait::async_trait;
 use zonekeeper_kernel::{
     capability::Capabilities,
+    desired::Desired,
     guard::Cleared,
     name::Name,
     record::{LiveRecord, RecordId},
 };
 
-use crate::{Effect, Outcome, Progress, Provider, ProviderError, ZoneAccess};
+use crate::{Effect, Outcome, Progress, Provider, ProviderError, ZoneAccess, ZoneTraits};
 
 /// Zones in memory.
 #[derive(Debug, Clone, Default)]
@@ -21,11 +22,14 @@ pub struct Memory {
     zones: Arc<Mutex<BTreeMap<Name, Arc<MemoryZone>>>>,
 }
 
+/// What a zone makes of sets before they are planned.
+pub type Adapts = fn(&Desired) -> Desired;
+
 /// One zone in memory.
 #[derive(Debug)]
 pub struct MemoryZone {
-    capabilities: Capabilities,
-    comment_limit: Option<usize>,
+    traits: ZoneTraits,
+    adapts: Option<Adapts>,
     state: Mutex<State>,
 }
 
@@ -39,13 +43,19 @@ struct State {
 
 impl Memory {
     /// Adds an empty zone.
-    pub fn add(
-        &self,
-        domain: Name,
-        capabilities: Capabilities,
-        comment_limit: Option<usize>,
-    ) -> Arc<MemoryZone> {
-        let zone = Arc::new(MemoryZone { capabilities, comment_limit, state: Mutex::default() });
+    pub fn add(&self, domain: Name, capabilities: Capabilities) -> Arc<MemoryZone> {
+        let traits = ZoneTraits::new("", capabilities);
+        self.insert(domain, MemoryZone { traits, adapts: None, state: Mutex::default() })
+    }
+
+    /// Adds an empty zone that has a say in what it holds.
+    pub fn add_adapting(&self, domain: Name, capabilities: Capabilities, adapts: Adapts) -> Arc<MemoryZone> {
+        let traits = ZoneTraits::new("", capabilities);
+        self.insert(domain, MemoryZone { traits, adapts: Some(adapts), state: Mutex::default() })
+    }
+
+    fn insert(&self, domain: Name, zone: MemoryZone) -> Arc<MemoryZone> {
+        let zone = Arc::new(zone);
         lock(&self.zones).insert(domain, zone.clone());
         zone
     }
@@ -76,28 +86,16 @@ impl MemoryZone {
 
 #[async_trait]
 impl ZoneAccess for MemoryZone {
-    fn id(&self) -> &str {
-        ""
+    fn traits(&self) -> &ZoneTraits {
+        &self.traits
     }
 
-    fn name_servers(&self) -> &[String] {
-        &[]
-    }
-
-    fn capabilities(&self) -> Capabilities {
-        self.capabilities.clone()
-    }
-
-    fn comment_limit(&self) -> Option<usize> {
-        self.comment_limit
+    async fn adapt(&self, desired: &Desired) -> Result<Option<Desired>, ProviderError> {
+        Ok(self.adapts.map(|adapts| adapts(desired)))
     }
 
     async fn list(&self) -> Result<Vec<(Name, LiveRecord)>, ProviderError> {
         Ok(lock(&self.state).records.clone())
-    }
-
-    fn calls_to_list(&self, _records: usize) -> usize {
-        1
     }
 
     async fn read(&self, names: &BTreeSet<Name>) -> Result<Vec<(Name, LiveRecord)>, ProviderError> {

@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 
 use zonekeeper_api::Dialect;
 use zonekeeper_kernel::{
+    attribute::PROXIED,
     desired::Adoption,
     name::Name,
     rdata::RecordType,
     reason::Reason,
-    record::Attributes,
     resolve::{Intent, Origin, WantedName},
     zone::ZoneKey,
 };
@@ -20,6 +20,7 @@ use crate::{
     object::{Body, Kind, Object},
     reader::Reader,
     reading::Reading,
+    record_set::tags,
     settings::{boolean, list, zones},
     wish::{Set, sets},
     world::{Found, Look, World},
@@ -256,7 +257,9 @@ fn asked(
         Ok(values) => (Some(values), None),
         Err(why) => (None, Some(why)),
     };
-    let tags = set.settings.tags.unwrap_or_default();
+    let proxied = set.settings.proxied.filter(|_| is_proxiable(rtype));
+    let proxied = proxied.map(|is_on| (PROXIED.into(), is_on.into()));
+    let tags = tags(&set.settings.tags.unwrap_or_default());
     let intent = Intent {
         holder: reader.object.holder(),
         origin: Origin::Source(reader.reading.key().clone()),
@@ -270,8 +273,7 @@ fn asked(
         rtype,
         values,
         ttl: set.settings.ttl,
-        proxied: set.settings.proxied.filter(|_| is_proxiable(rtype)),
-        attributes: Attributes { tags: tags.into_iter().map(Into::into).collect(), ..Attributes::default() },
+        attributes: proxied.into_iter().chain(tags).collect(),
         comment: set.settings.comment.map(Into::into),
         adoption: Adoption::Identical,
     };

@@ -3,14 +3,17 @@
 use std::net::IpAddr;
 
 use kube::ResourceExt;
-use zonekeeper_api::{Adoption as ApiAdoption, RecordSet};
+use zonekeeper_api::{Adoption as ApiAdoption, CloudflareRecord, RecordSet};
 use zonekeeper_kernel::{
+    attribute::{
+        AttributeName, AttributeValue, Attributes, FLATTEN_CNAME, IPV4_ONLY, IPV6_ONLY, PROXIED, TAGS,
+    },
     desired::Adoption,
     holder::Holder,
     name::Name,
     rdata::{Rdata, RecordType},
     reason::Reason,
-    record::{Attributes, Ttl},
+    record::Ttl,
     resolve::{Intent, Origin, WantedName},
     zone::ZoneKey,
 };
@@ -61,7 +64,6 @@ pub fn record_set(
     values.dedup();
     let is_known = unknown.is_none() && !spec.suspend;
     let cloudflare = spec.cloudflare.clone().unwrap_or_default();
-    let settings = cloudflare.settings.unwrap_or_default();
     let zone_refs = spec.zone_refs.iter().map(|reference| ZoneKey {
         namespace: reference.namespace.clone().unwrap_or_else(|| namespace.clone()),
         name: reference.name.clone(),
@@ -77,19 +79,30 @@ pub fn record_set(
         rtype,
         values: is_known.then_some(values),
         ttl: spec.ttl.map(Ttl),
-        proxied: cloudflare.proxied,
-        attributes: Attributes {
-            proxied: false,
-            flatten_cname: settings.flatten_cname,
-            ipv4_only: settings.ipv4_only,
-            ipv6_only: settings.ipv6_only,
-            tags: cloudflare.tags.into_iter().map(Into::into).collect(),
-        },
+        attributes: attributes(&cloudflare),
         comment: cloudflare.comment.map(Into::into),
         adoption: adoption(spec.adoption),
         namespace,
     };
     Ok(Asked { intent, unknown })
+}
+
+/// Cloudflare's options as attributes. A flag that is off says something only of what a zone can turn on for all.
+fn attributes(declared: &CloudflareRecord) -> Attributes {
+    let settings = declared.settings.clone().unwrap_or_default();
+    let flags = [
+        (PROXIED, declared.proxied),
+        (FLATTEN_CNAME, settings.flatten_cname.then_some(true)),
+        (IPV4_ONLY, settings.ipv4_only.then_some(true)),
+        (IPV6_ONLY, settings.ipv6_only.then_some(true)),
+    ];
+    let flags = flags.into_iter().filter_map(|(name, flag)| Some((name.into(), flag?.into())));
+    flags.chain(tags(&declared.tags)).collect()
+}
+
+/// Tags as an attribute, where there are any.
+pub(crate) fn tags(tags: &[String]) -> Option<(AttributeName, AttributeValue)> {
+    (!tags.is_empty()).then(|| (TAGS.into(), tags.iter().map(String::as_str).collect()))
 }
 
 /// Adoption in the kernel's terms.

@@ -15,7 +15,7 @@ const TAG: &str = "zk1:";
 /// Settings of the comment form.
 #[derive(Debug, Clone)]
 pub struct CommentForm {
-    /// How many bytes a comment may have: 100 on Cloudflare's Free plan, 500 on paid ones.
+    /// How many bytes a comment may have: as the provider says; 100 are few.
     pub limit: usize,
 }
 

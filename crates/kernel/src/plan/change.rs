@@ -1,10 +1,11 @@
 //! A change: what happens to one set, as edits of single records in a safe order.
 
 use crate::{
+    attribute::Attributes,
     holder::{Holder, HolderRef},
     name::Name,
     rdata::{Rdata, RecordType},
-    record::{Attributes, LiveRecord, Record, Ttl},
+    record::{LiveRecord, Record, Ttl},
 };
 
 /// What a change does to its set.

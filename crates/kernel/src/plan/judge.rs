@@ -262,16 +262,22 @@ impl Place<'_> {
     }
 
     pub(super) fn identical(&self, record: &LiveRecord) -> Result<(), Rejection> {
-        if record.attributes.proxied != self.set.attributes.proxied {
-            return Err(self.refused(&format!("its proxied is {}", record.attributes.proxied)));
+        let schema = &self.situation.capabilities.attributes;
+        if let Some((name, live)) = schema.first_difference(&record.attributes, &self.set.attributes) {
+            return Err(self.refused(&format!("its {name} is {live}")));
         }
-        if !self.set.attributes.proxied
+        if !self.has_automatic_ttl()
             && record.ttl != self.set.ttl
             && !crate::mutant::is_on("plan: adopts another ttl")
         {
             return Err(self.refused(&format!("its ttl is {}, not {}", record.ttl, self.set.ttl)));
         }
         Ok(())
+    }
+
+    /// Whether the provider sets the TTL of the set.
+    pub(super) fn has_automatic_ttl(&self) -> bool {
+        self.situation.capabilities.attributes.sets_ttl(&self.set.attributes)
     }
 
     /// The holder of a value that stays though this set does not ask for it, where no marker says so yet: the new one

@@ -166,7 +166,7 @@ fn orphan(candidate: &Candidate<'_>) -> Option<(LiveRecord, HolderRef)> {
 impl Place<'_> {
     fn difference(&self, candidate: &Candidate<'_>, value: &Wanted, was_cut: &mut bool) -> Option<Edit> {
         let record = candidate.record;
-        let is_same_answer = (record.ttl == self.set.ttl || self.set.attributes.proxied)
+        let is_same_answer = (record.ttl == self.set.ttl || self.has_automatic_ttl())
             && record.attributes == self.set.attributes;
         let marker_is_current = match candidate.claim {
             Claim::Ours { holder, standing: Standing::Current } => match self.situation.registry.form {

@@ -239,10 +239,10 @@ mod tests {
 
     use super::*;
     use crate::{
+        attribute::Attributes,
         desired::Adoption,
         holder::Holder,
         rdata::RecordType,
-        record::Attributes,
         zone::{NameLimits, ZoneKey},
     };
 
@@ -261,7 +261,7 @@ mod tests {
             records_from: Vec::new(),
             sources: sources.map(|text| SourcesKey(Arc::from(text))),
             default_ttl: None,
-            default_proxied: false,
+            default_attributes: Attributes::default(),
         }
     }
 
@@ -278,7 +278,6 @@ mod tests {
             rtype: RecordType::A,
             values: None,
             ttl: None,
-            proxied: None,
             attributes: Attributes::default(),
             comment: None,
             adoption: Adoption::Identical,

@@ -14,7 +14,7 @@ use crate::{
     zone::{Grant, Sharing, Zone},
 };
 
-/// Cloudflare's own limit on values per set is higher; BIND refuses more than 100 (2026-11).
+/// BIND refuses more than 100 (2026-11); other providers take more.
 const MAX_VALUES: usize = 100;
 
 /// Resolves the wishes that belong to one zone.
@@ -135,12 +135,13 @@ impl Resolver<'_> {
             let message = "SOA is written by the provider; see spec.authority of the DNSZone".into();
             return Err(reject(Reason::InvalidValue, message));
         }
-        let is_standard = self.capabilities.neighbours == crate::capability::Neighbours::Standard;
-        if intent.rtype == RecordType::CNAME && is_standard && *name == zone.domain {
-            let message = format!("{name} is the zone itself, which can't be a CNAME there");
+        let place = (name, &zone.domain);
+        let stands_beside_soa = !self.capabilities.conflict(place, intent.rtype, RecordType::SOA);
+        if *name == zone.domain && !stands_beside_soa {
+            let message = format!("{name} is the zone itself, which can't be a {} there", intent.rtype);
             return Err(reject(Reason::InvalidValue, message));
         }
-        if !self.capabilities.supports(intent.rtype) {
+        if !self.capabilities.types.contain(intent.rtype) {
             let message = format!("the provider of DNSZone {} has no {} records", zone.key, intent.rtype);
             return Err(reject(Reason::InvalidValue, message));
         }
@@ -154,12 +155,8 @@ impl Resolver<'_> {
                 format!("ttl {} is not allowed there; use {low} to {high} seconds, or leave it out", ttl.0);
             return Err(reject(Reason::InvalidValue, message));
         }
-        if intent.proxied == Some(true)
-            && self.capabilities.attributes == crate::capability::AttributeSupport::Cloudflare
-            && !self.capabilities.is_proxiable(intent.rtype)
-        {
-            let message = format!("{} records can't be proxied; remove cloudflare.proxied", intent.rtype);
-            return Err(reject(Reason::InvalidValue, message));
+        if let Some(why) = self.capabilities.attributes.refusal(intent.rtype, &intent.attributes) {
+            return Err(reject(Reason::InvalidValue, format!("{} records {why}", intent.rtype)));
         }
         let values = match &intent.values {
             None => Values::Unknown,
@@ -179,12 +176,11 @@ impl Resolver<'_> {
             rtype: intent.rtype,
             values,
             ttl,
-            attributes: intent.attributes.clone(),
+            attributes: intent.attributes.or(&zone.default_attributes),
             comment: intent.comment.clone(),
             adoption: intent.adoption.min(most),
             holders: vec![intent.holder.clone()],
         };
-        set.attributes.proxied = intent.proxied.unwrap_or(zone.default_proxied);
         self.capabilities.normalise(&mut set);
         Ok(Wish { intent, set, sharing })
     }
@@ -337,20 +333,23 @@ impl Resolver<'_> {
             let message = format!("{name} {rtype} would have {together}; at most {MAX_VALUES} are allowed");
             return Err(reject(Reason::InvalidValue, message));
         }
-        join(&mut winner.set, &wish.set).map_err(|why| held_by(winner, why))
+        join(&mut winner.set, &wish.set).map_err(|why| held_by(winner, &why))
     }
 }
 
 /// Adds a wish to the set that was there first, or says why it can't be.
-fn join(set: &mut DesiredSet, more: &DesiredSet) -> Result<(), &'static str> {
+fn join(set: &mut DesiredSet, more: &DesiredSet) -> Result<(), String> {
     if is_single(more.rtype) && set.values != more.values && !same_rdata(set, more) {
-        return Err(" with another value");
+        return Err(" with another value".into());
     }
     if set.ttl != more.ttl {
-        return Err(" with another ttl");
+        return Err(" with another ttl".into());
     }
-    if set.attributes != more.attributes || set.comment != more.comment {
-        return Err(" with other cloudflare settings");
+    if let Some((name, ..)) = set.attributes.differences(&more.attributes).first() {
+        return Err(format!(" with another value of {name}"));
+    }
+    if set.comment != more.comment {
+        return Err(" with another comment".into());
     }
     // The wishes of one holder follow each other.
     let is_new = |holder: &&Holder| set.holders.last() != Some(holder);

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use proptest::{collection::vec, prelude::*, sample::select};
 use zonekeeper_kernel::{
-    capability::{AttributeSupport, Capabilities},
+    attribute::{Attributes, PROXIED},
+    capability::Capabilities,
     desired::{Adoption, Desired, DesiredSet, Unmet, Values, Wanted},
     holder::{Holder, OwnerId},
     marker::{Registry, key::MarkerKeys},
@@ -12,14 +13,15 @@ use zonekeeper_kernel::{
     pattern::Pattern,
     plan::Settled,
     rdata::{Rdata, RecordType},
-    record::{Attributes, Ttl},
+    record::Ttl,
     zone::{Drift, Ignore, NameLimits, Policy, Prune, PruneMode, Rules},
 };
 
 use crate::{
     forge::{Hand, Shape, TxtShape, domain},
+    host,
     live::{RawSet, Untyped, live_records, live_sets, untyped},
-    model::exclude,
+    model::{Neighbours, exclude},
     truth::{Case, Given, HOLDERS, NAMES, TYPES, Whose, Wished, holder, names, namespace},
 };
 
@@ -95,7 +97,7 @@ pub fn registered() -> impl Strategy<Value = Registered> {
                 keys: if must_sign && keys == Keys::None { Keys::One } else { keys },
                 capabilities: match is_standard && !has_comments {
                     true => Capabilities::standard(),
-                    false => Capabilities::cloudflare(60),
+                    false => host::proxying(),
                 },
                 is_all_ours: is_all_ours && shape == Shape::None,
                 shape,
@@ -215,7 +217,7 @@ fn build(
     let (mut wishes, mut settled): (Vec<Wished>, _) = (Vec::new(), Settled::default());
     for wish in raw {
         let (name, rtype) = (names()[wish.place.0].clone(), TYPES[wish.place.1]);
-        let neighbours = registered.capabilities.neighbours;
+        let neighbours = Neighbours::of(&registered.capabilities);
         let is_in_the_way =
             |other: &Wished| other.name == name && exclude(neighbours, &name, other.rtype, rtype);
         let is_excluded = rules.names.exclude.iter().any(|pattern| pattern.matches(&name));
@@ -276,9 +278,8 @@ fn build(
 
 /// Whether a set may be asked for, or stand, at a name: markers need their place.
 pub fn may_hold(registered: &Registered, name: &Name, rtype: RecordType) -> bool {
-    let is_apex_alias = rtype == RecordType::CNAME
-        && *name == domain()
-        && registered.capabilities.attributes == AttributeSupport::None;
+    let is_apex_alias =
+        rtype == RecordType::CNAME && *name == domain() && registered.capabilities.comment_limit.is_none();
     let lies_on_a_marker = matches!(rtype, RecordType::TXT | RecordType::CNAME | RecordType::NS)
         && name.as_str() == "a-www.example.com"
         && !matches!(registered.shape, Shape::None);
@@ -304,7 +305,7 @@ fn wished(registered: &Registered, name: Name, rtype: RecordType, wish: RawWish)
         rtype,
         values: if wish.is_unknown { Values::Unknown } else { Values::Known(wanted) },
         ttl: Ttl(wish.ttl),
-        attributes: Attributes { proxied: wish.is_proxied, ..Attributes::default() },
+        attributes: Attributes::of(PROXIED, wish.is_proxied),
         comment: wish.comment.map(Into::into),
         adoption: wish.adoption,
         holders,

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use proptest::{prelude::*, test_runner::TestCaseResult};
 use zonekeeper_kernel::{
+    attribute::PROXIED,
     claim::Known,
     desired::{Adoption, Values},
     guard::{self, Approval, Limits, Subject, Window},
@@ -156,7 +157,7 @@ fn is_same(edit: &Edit) -> bool {
         (Some(before), Some(after)) => {
             before.rdata == after.rdata
                 && before.ttl == after.ttl
-                && before.attributes.proxied == after.attributes.proxied
+                && before.attributes.is_on(PROXIED) == after.attributes.is_on(PROXIED)
         }
         _ => false,
     }

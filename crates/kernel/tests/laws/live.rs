@@ -4,17 +4,17 @@ use std::collections::BTreeSet;
 
 use proptest::{collection::vec, prelude::*, sample::select};
 use zonekeeper_kernel::{
-    capability::AttributeSupport,
+    attribute::{Attributes, PROXIED},
     claim::Known,
     name::Name,
     rdata::{Rdata, RecordType},
-    record::{Attributes, LiveRecord, RecordId, Ttl},
+    record::{LiveRecord, RecordId, Ttl},
 };
 
 use crate::{
     forge::{self, Hand, PLAIN, Shape, TxtShape, digest},
     generate::{Keys, Registered, may_hold, rdata, some_holder},
-    model::exclude,
+    model::{Neighbours, exclude},
     truth::{HOLDERS, Held, NAMES, Placed, TYPES, Whose, holder, names},
 };
 
@@ -220,7 +220,7 @@ impl Builder<'_> {
     /// Puts a record where the provider takes it.
     fn put(&mut self, name: &Name, record: LiveRecord, whose: Whose) -> Option<RecordId> {
         let rtype = record.rdata.rtype();
-        let neighbours = self.registered.capabilities.neighbours;
+        let neighbours = Neighbours::of(&self.registered.capabilities);
         let refuses = |other: &Placed| {
             other.name == *name
                 && (other.record.rdata == record.rdata
@@ -288,7 +288,7 @@ impl Builder<'_> {
                 Author::Copier(_) => None,
             }
         });
-        let has_comments = self.registered.capabilities.attributes == AttributeSupport::Cloudflare;
+        let has_comments = self.registered.capabilities.comment_limit.is_some();
         let is_proxiable = matches!(rtype, RecordType::A | RecordType::AAAA | RecordType::CNAME);
         let is_proxied = set.is_proxied && has_comments && is_proxiable;
         let is_automatic = is_proxied || (set.ttl == 1 && has_comments);
@@ -438,7 +438,7 @@ fn record(rdata: Rdata, ttl: u32, proxied: bool, comment: String) -> LiveRecord 
         rdata,
         id: RecordId::default(),
         ttl: Ttl(ttl),
-        attributes: Attributes { proxied, ..Attributes::default() },
+        attributes: if proxied { Attributes::of(PROXIED, true) } else { Attributes::default() },
         comment: comment.into(),
         read_only: false,
     }

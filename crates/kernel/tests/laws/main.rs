@@ -5,6 +5,7 @@
 mod forge;
 mod generate;
 mod guarding;
+mod host;
 mod laws;
 mod live;
 mod model;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use zonekeeper_kernel::{
-    capability::{Capabilities, Neighbours},
+    capability::Capabilities,
     marker::Registry,
     name::Name,
     plan::{Edit, Role},
@@ -26,6 +26,22 @@ pub struct Zone {
     last_id: usize,
 }
 
+/// What may stand together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Neighbours {
+    /// As RFC 1034 has it.
+    Standard,
+    /// As [`crate::host::proxying`] has it.
+    Proxying,
+}
+
+impl Neighbours {
+    /// Of the two providers there are here.
+    pub fn of(capabilities: &Capabilities) -> Self {
+        if capabilities.comment_limit.is_some() { Self::Proxying } else { Self::Standard }
+    }
+}
+
 /// Whether a provider refuses two types at one name.
 pub fn exclude(neighbours: Neighbours, name: &Name, one: RecordType, other: RecordType) -> bool {
     use RecordType as T;
@@ -33,7 +49,7 @@ pub fn exclude(neighbours: Neighbours, name: &Name, one: RecordType, other: Reco
     one != other
         && pairs.iter().any(|(one, other)| match neighbours {
             Neighbours::Standard => *one == T::CNAME,
-            Neighbours::Cloudflare => {
+            Neighbours::Proxying => {
                 (*one == T::CNAME && matches!(*other, T::A | T::AAAA | T::NS))
                     || (*one == T::NS && *other != T::DS && *name != domain())
             }
@@ -45,7 +61,7 @@ impl Zone {
         let mut zone = Self {
             live: Live::indexed_by(registry.marker_index()),
             whose: BTreeMap::new(),
-            neighbours: capabilities.neighbours,
+            neighbours: Neighbours::of(capabilities),
             registry: registry.clone(),
             last_id: 0,
         };

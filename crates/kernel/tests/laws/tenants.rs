@@ -4,12 +4,13 @@ use std::collections::BTreeSet;
 
 use proptest::{collection::vec, prelude::*, sample::select, test_runner::TestCaseResult};
 use zonekeeper_kernel::{
+    attribute::Attributes,
     desired::{Adoption, Desired, DesiredSet, Values},
     holder::{Holder, HolderRef},
     name::Name,
     rdata::{Rdata, RecordType},
     reason::{Reason, Rejection},
-    record::{Attributes, Ttl},
+    record::Ttl,
     resolve::{Incumbents, Intent, Origin, WantedName, resolve},
     zone::{Grant, LabelSelector, NameLimits, Namespaces, Requirement, Selection, Sharing, Zone, ZoneKey},
 };
@@ -139,7 +140,6 @@ impl Ask {
             rtype: self.rtype(),
             values: self.values(registered),
             ttl: Some(Ttl(300 + self.ttl)),
-            proxied: None,
             attributes: Attributes::default(),
             comment: (self.trick == Trick::WritesAMarker).then(|| {
                 forge::comment(registered.us(), (&self.name(), self.rtype()), "recordset/b/o0", "").into()
@@ -177,7 +177,7 @@ impl Tenancy {
             records_from: Vec::new(),
             sources: None,
             default_ttl: None,
-            default_proxied: false,
+            default_attributes: Attributes::default(),
         }
     }
 

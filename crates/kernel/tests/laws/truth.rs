@@ -19,7 +19,7 @@ use zonekeeper_kernel::{
 
 use crate::{
     forge::{self, Shape, digest},
-    model::{Zone, exclude},
+    model::{Neighbours, Zone, exclude},
 };
 
 /// The objects of these zones: two of one namespace, one each of two others.
@@ -252,7 +252,7 @@ impl Case {
 
     /// Whether a set can't be had without touching another.
     fn concern(&self, name: &Name, one: RecordType, other: RecordType) -> bool {
-        one == other || exclude(self.capabilities.neighbours, name, one, other)
+        one == other || exclude(Neighbours::of(&self.capabilities), name, one, other)
     }
 
     /// Whether somebody who is going leaves records there to whoever comes: then the claim alone goes.

@@ -7,6 +7,7 @@ use zonekeeper_api::{
     DNSZone, Drift as ApiDrift, Policy as ApiPolicy, PruneMode as ApiPruneMode, Selection as ApiSelection,
 };
 use zonekeeper_kernel::{
+    attribute::{Attributes, PROXIED},
     guard::Limits,
     name::Name,
     rdata::RecordType,
@@ -62,8 +63,16 @@ pub fn zone(object: &DNSZone, provider: &str) -> Result<Zone, BadField> {
         records_from: spec.records_from.iter().map(|from| label_selector(&from.selector)).collect(),
         sources: reading(object)?.map(|reading| reading.key().clone()),
         default_ttl: spec.defaults.ttl.map(Ttl),
-        default_proxied: spec.defaults.cloudflare.proxied,
+        default_attributes: default_attributes(object),
     })
+}
+
+/// Attributes of sets that do not say.
+fn default_attributes(object: &DNSZone) -> Attributes {
+    match object.spec.defaults.cloudflare.proxied {
+        true => Attributes::of(PROXIED, true),
+        false => Attributes::default(),
+    }
 }
 
 /// How the zone reads source objects, where it does.

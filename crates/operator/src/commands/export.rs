@@ -11,6 +11,8 @@ use zonekeeper_kernel::{
     zonefile::{self, Line},
 };
 
+use zonekeeper_providers::Listing;
+
 use crate::{
     commands::{Ending, options::FolderOptions, say},
     declare,
@@ -100,7 +102,7 @@ impl Session {
             }
             None => {
                 let worker = zone.worker.as_mut().map_err(|error| error.clone())?;
-                if !worker.access().lists_everything() {
+                if worker.access().traits().listing == Listing::WatchedNames {
                     bail!(
                         "{domain} is read name by name (rfc2136.reading: Names), so not all of its records are known"
                     );
@@ -170,7 +172,7 @@ fn name_server_lines(zone: &OpenZone, lines: &[Line]) -> anyhow::Result<(Vec<Lin
 
 /// The servers that the provider names, else those of `spec.authority`.
 fn name_servers(zone: &OpenZone) -> anyhow::Result<Vec<Name>> {
-    let told = zone.worker.as_ref().map_or(&[][..], |worker| worker.access().name_servers());
+    let told = zone.worker.as_ref().map_or(&[][..], |worker| &*worker.access().traits().name_servers);
     if !told.is_empty() {
         return Ok(told.iter().map(|text| Name::parse(text)).collect::<Result<_, _>>()?);
     }

@@ -1,16 +1,23 @@
 //! RFC 2136 servers in the provider's terms, with the TSIG keys of their Secrets.
 
 use secrecy::SecretString;
-use zonekeeper_api::{Rfc2136Backend, SecretReference, Transport, ZoneReading};
-use zonekeeper_providers::rfc2136::{self, Rotation, Tsig};
+use zonekeeper_api::{DNSProvider, Rfc2136Backend, SecretReference, Transport, ZoneReading};
+use zonekeeper_providers::{
+    Backend,
+    rfc2136::{self, Rotation, Tsig},
+};
 
 use crate::declare::{BadField, Credentials};
 
-/// How to reach declared servers.
-pub(super) fn settings(
-    declared: &Rfc2136Backend,
+/// How to reach servers, where the object declares some.
+pub(super) fn backend(
+    object: &DNSProvider,
     credentials: &dyn Credentials,
-) -> Result<rfc2136::Settings, BadField> {
+) -> Option<Result<Backend, BadField>> {
+    Some(settings(object.spec.rfc2136.as_ref()?, credentials).map(Backend::Rfc2136))
+}
+
+fn settings(declared: &Rfc2136Backend, credentials: &dyn Credentials) -> Result<rfc2136::Settings, BadField> {
     let keys = |field: &str, reference: &Option<SecretReference>| {
         let reference = reference.as_ref();
         reference.map(|reference| rotation(field, reference, credentials)).transpose()

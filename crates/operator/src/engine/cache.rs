@@ -10,7 +10,7 @@ use zonekeeper_kernel::{
     name::Name,
     record::{Live, LiveRecord, MarkerIndex, RecordId},
 };
-use zonekeeper_providers::{Effect, ProviderError, ZoneAccess};
+use zonekeeper_providers::{Effect, Ids, ProviderError, ZoneAccess};
 
 /// A listing that began within this time after a write may show the zone as it was before: the write is believed.
 const SETTLING: Duration = Duration::from_secs(30);
@@ -124,7 +124,7 @@ impl Cache {
     ) -> Result<Vec<(Name, LiveRecord)>, ProviderError> {
         self.recent.retain(|_, written| written.at + SETTLING > begun);
         // Where ids come again, a listing is never behind our own writes.
-        if self.recent.is_empty() || access.reuses_ids() {
+        if self.recent.is_empty() || access.traits().ids == Ids::Reused {
             return Ok(listed);
         }
         let mut missed: BTreeSet<RecordId> = self
@@ -180,7 +180,7 @@ impl Cache {
         access: &dyn ZoneAccess,
         names: &BTreeSet<Name>,
     ) -> Result<bool, ProviderError> {
-        if access.calls_to_list(self.live.len()) <= names.len() {
+        if access.traits().calls_to_list.of(self.live.len()) <= names.len() {
             self.forget();
             return self.fill(access).await;
         }

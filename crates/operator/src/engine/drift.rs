@@ -30,8 +30,9 @@ fn differences(live: &[SetState], desired: &[SetState]) -> Vec<String> {
         };
         compare("values", values(found), values(wanted));
         compare("ttl", found.ttl.to_string(), wanted.ttl.to_string());
-        compare("proxied", found.attributes.proxied.to_string(), wanted.attributes.proxied.to_string());
-        compare("tags", tags(found), tags(wanted));
+        for (name, live, desired) in found.attributes.differences(&wanted.attributes) {
+            compare(name, live.to_string(), desired.to_string());
+        }
     }
     for found in live.iter().filter(|found| !desired.iter().any(|wanted| wanted.rtype == found.rtype)) {
         differences.push(format!("values: live {} {}, desired none", found.rtype, values(found)));
@@ -41,8 +42,4 @@ fn differences(live: &[SetState], desired: &[SetState]) -> Vec<String> {
 
 fn values(state: &SetState) -> String {
     state.values.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
-}
-
-fn tags(state: &SetState) -> String {
-    state.attributes.tags.iter().map(|tag| tag.to_string()).collect::<Vec<_>>().join(",")
 }

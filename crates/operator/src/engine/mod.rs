@@ -14,10 +14,11 @@ mod settling;
 
 pub use cache::Cache;
 pub use intents::resolve_intents;
-pub use pass::{Failure, GuardMemory, Order, Pass, Waiting};
+pub use pass::{Failure, GuardMemory, Order, Pass};
 pub use run::run_pass;
 pub use settling::Deletes;
 pub use zonekeeper_model::worker::{GuardRecord, Settings};
+pub use zonekeeper_providers::Waiting;
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -37,7 +38,7 @@ use zonekeeper_kernel::{
     resolve::Incumbents,
     zone::Policy,
 };
-use zonekeeper_providers::{ProviderError, ZoneAccess};
+use zonekeeper_providers::{CacheState, Ids, Listing, ProviderError, ZoneAccess};
 
 use zonekeeper_kernel::desired::{Desired, DesiredSet};
 
@@ -46,7 +47,6 @@ use settling::Settling;
 /// Owns one zone: nothing else in this process reads or writes it.
 pub struct ZoneWorker {
     access: Arc<dyn ZoneAccess>,
-    capabilities: Capabilities,
     settings: Settings,
     cache: Cache,
     known: Known,
@@ -71,7 +71,6 @@ impl ZoneWorker {
     pub fn new(access: Arc<dyn ZoneAccess>, settings: Settings) -> Self {
         let cache = Cache::new(settings.registry.marker_index());
         Self {
-            capabilities: access.capabilities(),
             access,
             known: if settings.is_all_ours { Known::Everything } else { Known::Ids(KnownIds::default()) },
             settings,
@@ -99,7 +98,7 @@ impl ZoneWorker {
 
     /// What the zone can hold.
     pub fn capabilities(&self) -> &Capabilities {
-        &self.capabilities
+        &self.access.traits().capabilities
     }
 
     /// The live records, where they were read.
@@ -119,7 +118,6 @@ impl ZoneWorker {
                 self.settled = Settled::default();
             }
         }
-        self.capabilities = access.capabilities();
         self.access = access;
         self.settings = settings;
     }
@@ -131,17 +129,17 @@ impl ZoneWorker {
         wanted: impl Iterator<Item = (&'a Name, RecordType)>,
         left: impl Iterator<Item = &'a Name>,
     ) {
+        if self.access.traits().listing == Listing::Everything {
+            return;
+        }
         let registry = &self.settings.registry;
-        let (mut wanted, mut left) = (Some(wanted), Some(left));
-        let mut names = || {
-            let wanted = wanted.take().into_iter().flatten().flat_map(|(name, rtype)| {
-                registry.names_about(name, [rtype, RecordType::A, RecordType::AAAA, RecordType::CNAME])
-            });
-            let left = left.take().into_iter().flatten();
-            wanted.chain(left.flat_map(|name| registry.names_about(name, RecordType::known()))).collect()
-        };
-        if self.access.attend_to(&mut names) {
-            self.cache.forget();
+        let wanted = wanted.flat_map(|(name, rtype)| {
+            registry.names_about(name, [rtype, RecordType::A, RecordType::AAAA, RecordType::CNAME])
+        });
+        let left = left.flat_map(|name| registry.names_about(name, RecordType::known()));
+        match self.access.watch_names(&wanted.chain(left).collect()) {
+            CacheState::Current => {}
+            CacheState::Outdated => self.cache.forget(),
         }
     }
 
@@ -166,7 +164,7 @@ impl ZoneWorker {
     /// What a listing does not hold is not known by its id any more, where another record may have that one day.
     fn forget_what_is_gone(&mut self, is_listed: bool) {
         let Known::Ids(known) = &mut self.known else { return };
-        if !is_listed || !self.access.reuses_ids() || known.is_empty() {
+        if !is_listed || self.access.traits().ids == Ids::Unique || known.is_empty() {
             return;
         }
         known.keep_only(self.cache.live().iter().flat_map(|(_, records)| records).map(|record| &record.id));
@@ -209,7 +207,7 @@ impl ZoneWorker {
             registry: &self.settings.registry,
             known: &self.known,
             rules: &self.settings.rules,
-            capabilities: &self.capabilities,
+            capabilities: self.capabilities(),
             evidence,
             settled: &self.settled,
         };

@@ -9,7 +9,7 @@ use std::{
 
 use zonekeeper_kernel::zone::ZoneKey;
 use zonekeeper_model::zone_entry::WorkerSetup;
-use zonekeeper_providers::{Provider, ZoneAccess, builtin::Builtin, cloudflare::Cloudflare};
+use zonekeeper_providers::{Opened, ZoneAccess, builtin::Builtin};
 
 use crate::engine::ZoneWorker;
 
@@ -19,17 +19,9 @@ pub struct Engine {
     inner: Mutex<Inner>,
 }
 
-/// A provider that works.
-#[derive(Clone)]
-pub struct OpenProvider {
-    pub provider: Arc<dyn Provider>,
-    pub cloudflare: Option<Arc<Cloudflare>>,
-    pub builtin: Option<Builtin>,
-}
-
 #[derive(Default)]
 struct Inner {
-    providers: BTreeMap<String, BTreeMap<u64, OpenProvider>>,
+    providers: BTreeMap<String, BTreeMap<u64, Opened>>,
     zones: BTreeMap<ZoneKey, OpenZone>,
 }
 
@@ -46,13 +38,18 @@ struct OpenZone {
 
 impl Engine {
     /// A provider was opened.
-    pub fn provider_opened(&self, name: &str, attempt: u64, provider: OpenProvider) {
+    pub fn provider_opened(&self, name: &str, attempt: u64, provider: Opened) {
         self.inner().providers.entry(name.to_owned()).or_default().insert(attempt, provider);
     }
 
     /// The provider that an attempt opened.
-    pub fn provider(&self, name: &str, attempt: u64) -> Option<OpenProvider> {
+    pub fn provider(&self, name: &str, attempt: u64) -> Option<Opened> {
         self.inner().providers.get(name)?.get(&attempt).cloned()
+    }
+
+    /// The provider that was opened last.
+    pub fn latest_provider(&self, name: &str) -> Option<Opened> {
+        self.inner().providers.get(name)?.values().next_back().cloned()
     }
 
     /// Keeps the provider that an attempt opened, and forgets those of before.
@@ -78,9 +75,8 @@ impl Engine {
     /// How many requests each provider's credentials may still make.
     pub fn budgets(&self) -> Vec<(String, usize)> {
         let inner = self.inner();
-        let left = |(name, attempts): (&String, &BTreeMap<u64, OpenProvider>)| {
-            let cloudflare = attempts.values().next_back()?.cloudflare.as_ref()?;
-            Some((name.clone(), cloudflare.budget_left()))
+        let left = |(name, attempts): (&String, &BTreeMap<u64, Opened>)| {
+            Some((name.clone(), attempts.values().next_back()?.provider.budget_left()?))
         };
         inner.providers.iter().filter_map(left).collect()
     }

@@ -12,7 +12,7 @@ use zonekeeper_kernel::{
     plan::{Change, Edit, Evidence, Operation, Plan, Role, Scope},
     render,
 };
-use zonekeeper_providers::{Outcome, Progress, ProviderError, Retry, ZoneAccess, describe};
+use zonekeeper_providers::{Outcome, Progress, ProviderError, Retry, Waiting, Writes, ZoneAccess, describe};
 
 use crate::engine::{Deletes, GuardRecord, ZoneWorker, log};
 
@@ -26,15 +26,6 @@ const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const ONE_MESSAGE: usize = 100;
 /// A change that is refused as out of date this often is refused for good.
 const STALE_TRIES: u32 = 3;
-
-/// How long a pass may wait for a provider that asks for it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Waiting {
-    /// At most this long at a time: no loop will come back to it.
-    UpTo(Duration),
-    /// Not at all: the loop comes back.
-    Never,
-}
 
 /// What a pass is to do.
 #[derive(Clone, Copy)]
@@ -296,11 +287,12 @@ impl ZoneWorker {
             return BTreeSet::new();
         }
         let is_stale = self.cache.is_older_than(STALE);
+        let is_compared = self.access.traits().writes == Writes::Compared;
         let needs_reading = |change: &&Change| {
             change.edits.iter().any(|edit| match edit {
                 // A claim on a whole set: on values that are there already, or on a place that is empty as far as is known.
                 Edit::Create { role: Role::Marker, .. } => {
-                    is_stale && !(change.unchanged.is_empty() && self.access.compares_before_writing())
+                    is_stale && !(change.unchanged.is_empty() && is_compared)
                 }
                 Edit::Create { role: Role::Data, .. } => false,
                 Edit::Update { .. } => is_stale && !zonekeeper_kernel::mutant::is_on("zone: updates unread"),

@@ -47,7 +47,7 @@ pub async fn run_pass(request: PassRequest, worker: &mut ZoneWorker) -> Result<P
     );
     worker.observe().await?;
     let wishes = request.wishes.iter().map(|(name, intent)| (name, &**intent));
-    let (mut desired, rejections) = resolve_intents(&request.zone, worker, wishes);
+    let (mut desired, rejections) = resolve_intents(&request.zone, worker, wishes).await?;
     for Reserved { name, rtype, namespace } in &request.reserved {
         desired.reserve(name.clone(), Some(*rtype), namespace, Unmet::Mistaken);
     }
@@ -163,7 +163,7 @@ fn refused(request: PassRequest, worker: &ZoneWorker, plan: Plan, why: Verdict) 
             orphans: Vec::new(),
             drift: None,
             shows_our_id: worker.shows_our_id(),
-            calls_to_list: worker.access().calls_to_list(plan.counts.live),
+            calls_to_list: worker.access().traits().calls_to_list.of(plan.counts.live),
             sources: request.zone.sources,
             has_unread_names: true,
             read_only: Some(why),
@@ -250,7 +250,7 @@ fn account(
         orphans: std::mem::take(&mut pass.plan.orphans),
         drift: pass.plan.drift.first().map(|change| drift::message(change, domain)),
         shows_our_id: pass.plan.counts.owned > 0,
-        calls_to_list: worker.access().calls_to_list(pass.plan.counts.live),
+        calls_to_list: worker.access().traits().calls_to_list.of(pass.plan.counts.live),
         sources: request.zone.sources.clone(),
         has_unread_names: false,
         read_only: None,
@@ -316,9 +316,10 @@ fn records(
     let set = set.filter(|set| set.holders.contains(&intent.holder));
     let wanted = set.map(|set| &set.values);
     let is_its_own = |record: &LiveRecord, holder: &HolderRef| match (wanted, &intent.values) {
-        (Some(Values::Known(wanted)), Some(values)) => {
-            values.contains(&record.rdata) && wanted.iter().any(|value| value.rdata == record.rdata)
-        }
+        (Some(Values::Known(wanted)), Some(values)) => wanted.iter().any(|value| {
+            // A provider may have made other values of what was asked for.
+            value.rdata == record.rdata && (values.contains(&value.rdata) || value.holder == intent.holder)
+        }),
         // Whatever it wants now, what it holds is not forgotten.
         (Some(Values::Known(_)), None) | (Some(Values::Unknown) | None, _) => holder.names(&intent.holder),
     };

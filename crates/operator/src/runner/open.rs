@@ -20,10 +20,11 @@ pub async fn open(request: OpenRequest, engine: Arc<Engine>) -> Event {
             return Err(ProviderError::Unavailable { message });
         };
         let access = open.provider.open(&domain, id.as_deref()).await?;
+        let traits = access.traits();
         let facts = ZoneFacts {
-            id: access.id().to_owned(),
-            name_servers: access.name_servers().to_vec(),
-            comment_limit: access.comment_limit(),
+            id: traits.id.clone(),
+            name_servers: traits.name_servers.clone(),
+            comment_limit: traits.capabilities.comment_limit,
         };
         engine.zone_found(&zone, attempt, access);
         Ok(facts)

@@ -3,7 +3,6 @@
 use std::{
     collections::{BTreeMap, BTreeSet, btree_map::Entry},
     sync::Arc,
-    time::Duration,
 };
 
 use kube::ResourceExt;
@@ -15,16 +14,11 @@ use zonekeeper_kernel::{
     reason::{Reason, Rejection},
     zone::{Namespaces, Zone, ZoneKey},
 };
-use zonekeeper_providers::{
-    ProviderError,
-    builtin::Builtin,
-    cloudflare::{self, Cloudflare},
-    rfc2136::Rfc2136,
-};
+use zonekeeper_providers::{Answering, OpenContext, Opened, ProviderError};
 
 use crate::{
-    declare::{self, Backend, BadField, ProviderSettings, provider_settings},
-    engine::{Waiting, ZoneWorker},
+    declare::{self, BadField, ProviderSettings, provider_settings},
+    engine::ZoneWorker,
     folder::{self, Declared, Folder, Problem, builtin_provider},
     session::{
         FolderCredentials, OpenProvider, OpenZone, Serving, Session,
@@ -32,9 +26,6 @@ use crate::{
         parked::{Former, Place},
     },
 };
-
-/// A zone that waits longer for the request budget is come back to.
-const BUDGET_PATIENCE: Duration = Duration::from_secs(1);
 
 /// Whether the folder's Secrets are those that a provider was opened with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -156,30 +147,17 @@ impl Session {
                 is_new: false,
             });
         }
-        let (provider, builtin): (Arc<dyn zonekeeper_providers::Provider>, _) = match &settings.backend {
-            Backend::Cloudflare(cloudflare) => {
-                let (patience, budget_patience) = match self.options.waiting {
-                    Waiting::UpTo(patience) => (patience, None),
-                    Waiting::Never => (Duration::ZERO, Some(BUDGET_PATIENCE)),
-                };
-                let cloudflare = cloudflare::Settings { patience, budget_patience, ..cloudflare.clone() };
-                (Arc::new(Cloudflare::new(cloudflare, &self.budgets)?), None)
-            }
-            Backend::Rfc2136(servers) => (Arc::new(Rfc2136::new(servers.clone())?), None),
-            Backend::Builtin { listen, allow_transfer } => {
-                // A server on another port answers until the new one does; on the same port only one can.
-                if let Some(open) = self.providers.get(&settings.name).and_then(|open| open.builtin.clone())
-                    && open.local_addr() == Some(*listen)
-                {
-                    open.shutdown().await;
-                }
-                let builtin = match self.options.serving {
-                    Serving::Answering => Builtin::bind(*listen, allow_transfer.clone()).await?,
-                    Serving::Comparing | Serving::Showing => Builtin::detached(),
-                };
-                (Arc::new(builtin.clone()), Some(builtin))
-            }
+        let before = self.providers.get(&settings.name);
+        let context = OpenContext {
+            answering: match self.options.serving {
+                Serving::Answering => Answering::Queries,
+                Serving::Comparing | Serving::Showing => Answering::Nothing,
+            },
+            before: before
+                .map(|open| Opened { provider: open.provider.clone(), builtin: open.builtin.clone() }),
+            ..OpenContext::new(self.budgets.clone(), self.options.waiting)
         };
+        let Opened { provider, builtin } = settings.backend.open(context).await?;
         Ok(OpenProvider {
             settings: settings.clone(),
             spec: object.spec.clone(),
@@ -214,8 +192,8 @@ impl Session {
             let mut former = former.or_else(|| self.parked.take(&place));
             let worker = open_zone(open, &declared.object, &zone, &mut former).await;
             self.parked.put(place, former);
-            if let (Ok(worker), Backend::Cloudflare(cloudflare)) = (&worker, &open.settings.backend) {
-                let id = (cloudflare.base_url.clone(), worker.access().id().to_owned());
+            if let (Ok(worker), Some(realm)) = (&worker, open.settings.backend.realm()) {
+                let id = (realm.to_owned(), worker.access().traits().id.clone());
                 if let Some(first) = ids.get(&id) {
                     duplicates.push(duplicate(&declared, &zone, &first.to_string(), &provider));
                     continue;
@@ -288,12 +266,13 @@ async fn open_zone(
         Some(_) | None => open.provider.open(&zone.domain, id).await?,
     };
     let identity = format!("{}/{}", open.settings.name, zone.domain);
-    let settings = declare::zone_settings(object, &open.settings.registry, identity, access.comment_limit())
+    let comment_limit = access.traits().capabilities.comment_limit;
+    let settings = declare::zone_settings(object, &open.settings.registry, identity, comment_limit)
         .map_err(configuration)?;
     let is_same = |former: &mut Former| {
         let before = former.worker.access();
         // A zone inside this process that is made anew is empty: nothing that is remembered holds for it.
-        before.id() == access.id() && (open.builtin.is_none() || Arc::ptr_eq(before, &access))
+        before.traits().id == access.traits().id && (open.builtin.is_none() || Arc::ptr_eq(before, &access))
     };
     Ok(match former.take_if(is_same) {
         Some(Former { mut worker, .. }) => {

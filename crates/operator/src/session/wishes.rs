@@ -182,9 +182,8 @@ impl Wishes {
         };
         let resolved = match &mut zone.worker {
             Ok(_) if is_suspended => None,
-            Ok(worker) => match self.observe(&zone.zone, worker).await {
-                Ok(()) => {
-                    let (mut desired, rejections) = self.resolve(&zone.zone, worker);
+            Ok(worker) => match self.resolve(&zone.zone, worker).await {
+                Ok((mut desired, rejections)) => {
                     self.reserve(&zone.zone, &rejections, &mut desired);
                     let evidence = self.evidence(&zone.zone, worker, &rejections);
                     report.rejections = rejections;
@@ -203,15 +202,16 @@ impl Wishes {
         (report, resolved)
     }
 
-    async fn observe(&self, zone: &Zone, worker: &mut ZoneWorker) -> Result<(), ProviderError> {
-        let wishes = self.by_zone.get(&zone.key).into_iter().flatten();
-        worker.expect(wishes.map(|(name, intent)| (name, intent.rtype)), std::iter::empty());
-        worker.observe().await
-    }
-
-    fn resolve(&self, zone: &Zone, worker: &ZoneWorker) -> (Desired, Vec<Rejection>) {
+    /// Observes a zone, and says what it should hold.
+    async fn resolve(
+        &self,
+        zone: &Zone,
+        worker: &mut ZoneWorker,
+    ) -> Result<(Desired, Vec<Rejection>), ProviderError> {
         let wishes = self.by_zone.get(&zone.key).map_or(&[][..], Vec::as_slice);
-        resolve_intents(zone, worker, wishes.iter().map(|(name, intent)| (name, intent)))
+        worker.expect(wishes.iter().map(|(name, intent)| (name, intent.rtype)), std::iter::empty());
+        worker.observe().await?;
+        resolve_intents(zone, worker, wishes.iter().map(|(name, intent)| (name, intent))).await
     }
 
     /// Keeps what the namespaces of refused wishes hold at their names: an object may have been renamed.

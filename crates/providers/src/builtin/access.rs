@@ -10,13 +10,13 @@ use super::{
     tree::{Records, SERVER},
     zone::Zone,
 };
-use crate::{Outcome, Progress, ProviderError, ZoneAccess};
+use crate::{Outcome, Progress, ProviderError, ZoneAccess, ZoneTraits};
 
 /// An opened zone.
 #[derive(Debug)]
 pub(super) struct Access {
     zone: Arc<Zone>,
-    name_servers: Vec<String>,
+    traits: ZoneTraits,
 }
 
 // === impl Access ===
@@ -25,26 +25,15 @@ impl Access {
     /// Opens a zone; the servers are those of this moment.
     pub(super) fn new(zone: Arc<Zone>) -> Self {
         let name_servers = zone.state().authority().servers().iter().map(Name::to_string).collect();
-        Self { zone, name_servers }
+        let traits = ZoneTraits::new(zone.domain().as_str(), Capabilities::standard());
+        Self { zone, traits: ZoneTraits { name_servers, ..traits } }
     }
 }
 
 #[async_trait]
 impl ZoneAccess for Access {
-    fn id(&self) -> &str {
-        self.zone.domain().as_str()
-    }
-
-    fn name_servers(&self) -> &[String] {
-        &self.name_servers
-    }
-
-    fn capabilities(&self) -> Capabilities {
-        Capabilities::standard()
-    }
-
-    fn comment_limit(&self) -> Option<usize> {
-        None
+    fn traits(&self) -> &ZoneTraits {
+        &self.traits
     }
 
     async fn list(&self) -> Result<Vec<(Name, LiveRecord)>, ProviderError> {
@@ -55,10 +44,6 @@ impl ZoneAccess for Access {
             state.tree().snapshot()
         };
         Ok(snapshot.iter().flat_map(|(name, records)| listed(name, records)).collect())
-    }
-
-    fn calls_to_list(&self, _records: usize) -> usize {
-        1
     }
 
     async fn read(&self, names: &BTreeSet<Name>) -> Result<Vec<(Name, LiveRecord)>, ProviderError> {

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use zonekeeper_kernel::{
+    attribute::Attributes,
     name::Name,
     plan::{Change, Edit},
-    record::{Attributes, LiveRecord, RecordId},
+    record::{LiveRecord, RecordId},
 };
 
 use super::{

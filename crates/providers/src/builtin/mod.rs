@@ -16,6 +16,7 @@ mod find;
 mod key;
 mod lookup;
 mod notify;
+mod open;
 mod outside;
 mod peer;
 mod reply;
@@ -39,6 +40,7 @@ use async_trait::async_trait;
 use tokio::{runtime::Handle, task::JoinSet};
 use zonekeeper_kernel::name::Name;
 
+pub(crate) use self::open::open;
 use self::{
     access::Access,
     server::{Service, Sockets},
@@ -47,6 +49,7 @@ use self::{
 };
 pub use self::{
     authority::Authority,
+    open::Settings,
     peer::{PeerError, TransferPeer},
     server::take_failures,
 };

@@ -1,15 +1,25 @@
 //! Records as Cloudflare writes them, both ways; one path for all types, along the kernel's table.
 
+use std::sync::LazyLock;
+
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use zonekeeper_kernel::{
+    attribute::{AttributeValue, Attributes, FLATTEN_CNAME, IPV4_ONLY, IPV6_ONLY, PROXIED, TAGS},
     name::Name,
     rdata::{FieldKind, Rdata, RecordType},
-    record::{Attributes, LiveRecord, Record, RecordId, Ttl},
+    record::{LiveRecord, Record, RecordId, Ttl},
 };
 
+use super::capabilities::PROXIABLE;
+
+/// The names of settings, ours and the API's.
+const SETTINGS: [(&str, &str); 3] =
+    [(FLATTEN_CNAME, "flatten_cname"), (IPV4_ONLY, "ipv4_only"), (IPV6_ONLY, "ipv6_only")];
 /// What one string of a TXT record holds.
 const LONGEST_STRING: usize = 255;
+
+static ONLY_PROXIED: LazyLock<Attributes> = LazyLock::new(|| Attributes::of(PROXIED, true));
 
 /// A record as the API returns it.
 #[derive(Debug, Deserialize)]
@@ -33,19 +43,9 @@ pub struct ApiRecord {
     #[serde(default)]
     tags: Option<Vec<String>>,
     #[serde(default)]
-    settings: Option<Settings>,
+    settings: Option<Map<String, Value>>,
     #[serde(default)]
     meta: Option<Meta>,
-}
-
-#[derive(Debug, Deserialize, Default)]
-struct Settings {
-    #[serde(default)]
-    flatten_cname: Option<bool>,
-    #[serde(default)]
-    ipv4_only: Option<bool>,
-    #[serde(default)]
-    ipv6_only: Option<bool>,
 }
 
 #[derive(Debug, Deserialize, Default)]
@@ -80,24 +80,29 @@ impl ApiRecord {
     pub fn into_live(self) -> Option<(Name, LiveRecord)> {
         let name = Name::parse(&self.name).ok()?;
         let rdata = self.rdata()?;
-        let settings = self.settings.unwrap_or_default();
-        let mut tags: Vec<Box<str>> = self.tags.unwrap_or_default().into_iter().map(Into::into).collect();
-        tags.sort();
+        let attributes = self.attributes();
         let record = LiveRecord {
             rdata,
             id: RecordId(self.id.into()),
             ttl: self.ttl.map_or(Ttl::AUTOMATIC, |ttl| Ttl(ttl as u32)),
-            attributes: Attributes {
-                proxied: self.proxied.unwrap_or_default(),
-                flatten_cname: settings.flatten_cname.unwrap_or_default(),
-                ipv4_only: settings.ipv4_only.unwrap_or_default(),
-                ipv6_only: settings.ipv6_only.unwrap_or_default(),
-                tags: tags.into(),
-            },
+            attributes,
             comment: self.comment.unwrap_or_default().into(),
             read_only: self.meta.and_then(|meta| meta.read_only).unwrap_or_default(),
         };
         Some((name, record))
+    }
+
+    fn attributes(&self) -> Attributes {
+        let is_on = |name: &str| self.settings.as_ref().and_then(|settings| settings.get(name)?.as_bool());
+        let settings = SETTINGS.iter().map(|(name, theirs)| (*name, is_on(theirs)));
+        let flags = settings.chain([(PROXIED, self.proxied)]).filter(|(_, flag)| *flag == Some(true));
+        let mut tags: Vec<&str> = self.tags.iter().flatten().map(String::as_str).collect();
+        tags.sort_unstable();
+        let tags = (!tags.is_empty()).then(|| (TAGS, AttributeValue::from_iter(tags)));
+        let all = flags.map(|(name, _)| (name, true.into())).chain(tags);
+        let attributes: Attributes = all.map(|(name, value)| (name.into(), value)).collect();
+        // Most records with attributes are proxied and have no others: they share one.
+        if attributes == *ONLY_PROXIED { ONLY_PROXIED.clone() } else { attributes }
     }
 
     fn rdata(&self) -> Option<Rdata> {
@@ -122,13 +127,14 @@ pub fn create(record: &Record) -> Value {
     body.insert("type".into(), json!(record.rdata.rtype().to_string()));
     body.insert("ttl".into(), json!(record.ttl.0));
     if is_proxiable(record.rdata.rtype()) {
-        body.insert("proxied".into(), json!(record.attributes.proxied));
+        body.insert("proxied".into(), json!(record.attributes.is_on(PROXIED)));
     }
     if !record.comment.is_empty() {
         body.insert("comment".into(), json!(&*record.comment));
     }
-    if !record.attributes.tags.is_empty() {
-        body.insert("tags".into(), json!(record.attributes.tags));
+    let tags = record.attributes.list(TAGS);
+    if !tags.is_empty() {
+        body.insert("tags".into(), json!(tags));
     }
     let settings = settings(&Attributes::default(), &record.attributes);
     if !settings.is_empty() {
@@ -153,14 +159,15 @@ pub fn patch(before: &LiveRecord, after: &Record) -> Value {
     if before.ttl != after.ttl || is_retyped {
         body.insert("ttl".into(), json!(after.ttl.0));
     }
-    if old.proxied != new.proxied || (is_retyped && is_proxiable(after.rdata.rtype())) {
-        body.insert("proxied".into(), json!(new.proxied));
+    let proxied = (old.is_on(PROXIED), new.is_on(PROXIED));
+    if proxied.0 != proxied.1 || (is_retyped && is_proxiable(after.rdata.rtype())) {
+        body.insert("proxied".into(), json!(proxied.1));
     }
     if before.comment != after.comment {
         body.insert("comment".into(), json!(&*after.comment));
     }
-    if old.tags != new.tags {
-        body.insert("tags".into(), json!(new.tags));
+    if old.list(TAGS) != new.list(TAGS) {
+        body.insert("tags".into(), json!(new.list(TAGS)));
     }
     let settings = settings(old, new);
     if !settings.is_empty() {
@@ -185,7 +192,7 @@ fn shape(rtype: RecordType) -> Shape {
 }
 
 fn is_proxiable(rtype: RecordType) -> bool {
-    matches!(rtype, RecordType::A | RecordType::AAAA | RecordType::CNAME)
+    PROXIABLE.contains(&rtype)
 }
 
 /// The members of a body that carry a value.
@@ -320,14 +327,9 @@ fn from_data(rtype: RecordType, priority: Option<&str>, data: &Map<String, Value
 }
 
 fn settings(old: &Attributes, new: &Attributes) -> Map<String, Value> {
-    let flags = [
-        ("flatten_cname", old.flatten_cname, new.flatten_cname),
-        ("ipv4_only", old.ipv4_only, new.ipv4_only),
-        ("ipv6_only", old.ipv6_only, new.ipv6_only),
-    ];
-    flags
-        .into_iter()
-        .filter(|(_, old, new)| old != new)
-        .map(|(name, _, new)| (name.to_owned(), json!(new)))
+    SETTINGS
+        .iter()
+        .filter(|(name, _)| old.is_on(name) != new.is_on(name))
+        .map(|(name, theirs)| ((*theirs).to_owned(), json!(new.is_on(name))))
         .collect()
 }

@@ -3,9 +3,11 @@
 pub mod api;
 pub mod batch;
 pub mod budget;
+mod capabilities;
 mod check;
 pub mod convert;
 pub mod explain;
+mod open;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -14,18 +16,19 @@ use std::{
     time::Duration,
 };
 
+pub use self::capabilities::capabilities;
+pub(crate) use self::open::open;
 use async_trait::async_trait;
 use secrecy::SecretString;
 use serde::Deserialize;
 use zonekeeper_kernel::{
-    capability::Capabilities,
     guard::Cleared,
     name::Name,
     record::{LiveRecord, RecordId},
 };
 
 use crate::{
-    Outcome, Progress, Provider, ProviderError, Standing, ZoneAccess,
+    Calls, Outcome, Progress, Provider, ProviderError, Standing, ZoneAccess, ZoneTraits,
     cloudflare::{
         api::{ApiError, Client, Failure, Reply},
         batch::Batches,
@@ -87,10 +90,8 @@ pub struct Settings {
 #[derive(Debug)]
 struct CloudflareZone {
     client: Arc<Client>,
-    id: String,
     domain: Name,
-    name_servers: Vec<String>,
-    plan: Plan,
+    traits: ZoneTraits,
     batch_limit: AtomicUsize,
 }
 
@@ -183,11 +184,6 @@ impl Cloudflare {
         })
     }
 
-    /// How many requests the credential may still make in this window.
-    pub fn budget_left(&self) -> usize {
-        self.client.budget_left()
-    }
-
     async fn find(&self, domain: &Name) -> Result<ApiZone, ProviderError> {
         let act = format!("finding zone {domain}");
         let zones = match self.take_seen(domain) {
@@ -252,6 +248,10 @@ impl Provider for Cloudflare {
         self.check_token().await
     }
 
+    fn budget_left(&self) -> Option<usize> {
+        Some(self.client.budget_left())
+    }
+
     async fn open(&self, domain: &Name, id: Option<&str>) -> Result<Arc<dyn ZoneAccess>, ProviderError> {
         let zone = match id {
             Some(id) => self.get(domain, id).await?,
@@ -265,10 +265,12 @@ impl Provider for Cloudflare {
         let plan = Plan::of(zone.plan.as_ref());
         Ok(Arc::new(CloudflareZone {
             client: self.client.clone(),
-            id: zone.id,
             domain: domain.clone(),
-            name_servers: zone.name_servers.unwrap_or_default(),
-            plan,
+            traits: ZoneTraits {
+                name_servers: zone.name_servers.unwrap_or_default(),
+                calls_to_list: Calls::PerPage(PAGE),
+                ..ZoneTraits::new(zone.id, capabilities(plan.minimum_ttl(), plan.comment_limit()))
+            },
             batch_limit: AtomicUsize::new(self.batch_limit.unwrap_or(usize::MAX).min(plan.batch_limit())),
         }))
     }
@@ -329,7 +331,7 @@ impl CloudflareZone {
     }
 
     async fn explain(&self, act: &str, failure: &Failure) -> ProviderError {
-        explain_zone(&self.client, &self.domain, &self.id, act, failure).await
+        explain_zone(&self.client, &self.domain, &self.traits.id, act, failure).await
     }
 
     /// One pass over all pages; none where they shifted under it.
@@ -337,7 +339,7 @@ impl CloudflareZone {
         let mut records: BTreeMap<String, ApiRecord> = BTreeMap::new();
         let mut total = None;
         for page in 1.. {
-            let path = format!("/zones/{}/dns_records?per_page={PAGE}&page={page}", self.id);
+            let path = format!("/zones/{}/dns_records?per_page={PAGE}&page={page}", self.traits.id);
             let reply: Reply<Vec<ApiRecord>> = self.client.read(path, purpose).await?;
             let received = reply.result.len();
             for record in reply.result {
@@ -365,20 +367,8 @@ impl CloudflareZone {
 
 #[async_trait]
 impl ZoneAccess for CloudflareZone {
-    fn id(&self) -> &str {
-        &self.id
-    }
-
-    fn name_servers(&self) -> &[String] {
-        &self.name_servers
-    }
-
-    fn capabilities(&self) -> Capabilities {
-        Capabilities::cloudflare(self.plan.minimum_ttl())
-    }
-
-    fn comment_limit(&self) -> Option<usize> {
-        Some(self.plan.comment_limit())
+    fn traits(&self) -> &ZoneTraits {
+        &self.traits
     }
 
     async fn list(&self) -> Result<Vec<(Name, LiveRecord)>, ProviderError> {
@@ -389,15 +379,14 @@ impl ZoneAccess for CloudflareZone {
         self.list_for(Purpose::Scan).await
     }
 
-    fn calls_to_list(&self, records: usize) -> usize {
-        records.div_ceil(PAGE).max(1)
-    }
-
     async fn read(&self, names: &BTreeSet<Name>) -> Result<Vec<(Name, LiveRecord)>, ProviderError> {
         let mut records = Vec::new();
         for name in names {
-            let path =
-                format!("/zones/{}/dns_records?per_page={PAGE}&name={}", self.id, query_text(name.as_str()));
+            let path = format!(
+                "/zones/{}/dns_records?per_page={PAGE}&name={}",
+                self.traits.id,
+                query_text(name.as_str())
+            );
             let reply: Reply<Vec<ApiRecord>> = match self.client.read(path, Purpose::Change).await {
                 Ok(reply) => reply,
                 Err(failure) => return Err(self.explain(&format!("reading {name}"), &failure).await),
@@ -409,7 +398,7 @@ impl ZoneAccess for CloudflareZone {
     }
 
     async fn find(&self, id: &RecordId) -> Result<Option<(Name, LiveRecord)>, ProviderError> {
-        let path = format!("/zones/{}/dns_records/{}", self.id, query_text(&id.0));
+        let path = format!("/zones/{}/dns_records/{}", self.traits.id, query_text(&id.0));
         match self.client.read::<ApiRecord>(path, Purpose::Change).await {
             Ok(reply) => Ok(reply.result.into_live()),
             Err(Failure::Refused { status, errors }) if is_missing(status, &errors) => Ok(None),
@@ -418,11 +407,11 @@ impl ZoneAccess for CloudflareZone {
     }
 
     async fn apply(&self, cleared: &Cleared, progress: &Progress<'_>) -> Vec<Outcome> {
-        let batches = Batches { client: &self.client, zone: &self.id, limit: &self.batch_limit };
+        let batches = Batches { client: &self.client, zone: &self.traits.id, limit: &self.batch_limit };
         let mut outcomes = batches.apply(cleared.changes(), progress).await;
         let is_refused =
             |outcome: &Outcome| matches!(outcome, Outcome::NotSent(ProviderError::Credentials { .. }));
-        if outcomes.iter().any(is_refused) && is_gone(&self.client, &self.domain, &self.id).await {
+        if outcomes.iter().any(is_refused) && is_gone(&self.client, &self.domain, &self.traits.id).await {
             let gone = || Outcome::NotSent(not_found(&format!("writing to zone {}", self.domain)));
             outcomes.iter_mut().filter(|outcome| is_refused(outcome)).for_each(|outcome| *outcome = gone());
         }

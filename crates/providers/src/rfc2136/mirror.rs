@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use data_encoding::HEXLOWER;
 use sha2::{Digest, Sha256};
 use zonekeeper_kernel::{
+    attribute::Attributes,
     name::Name,
     rdata::{Rdata, RecordType},
-    record::{Attributes, LiveRecord, RecordId, Ttl},
+    record::{LiveRecord, RecordId, Ttl},
 };
 
 use super::message::Item;

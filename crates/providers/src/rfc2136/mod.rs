@@ -49,7 +49,7 @@ pub use self::{
     outside::{is_signed_answer, reads_as_transfer},
 };
 use crate::{
-    Provider, ProviderError, Standing, ZoneAccess,
+    OpenContext, Opened, Provider, ProviderError, Standing, ZoneAccess,
     fence::{Fence, Unfenced},
     meter::{Meter, Unmetered},
 };
@@ -114,6 +114,12 @@ impl Settings {
     }
 }
 
+/// Opens servers; nothing is asked yet.
+pub(crate) fn open(settings: &Settings, context: OpenContext) -> Result<Opened, ProviderError> {
+    let OpenContext { fence, meter, .. } = context;
+    Ok(Opened::outside(Rfc2136::new(Settings { fence, meter, ..settings.clone() })?))
+}
+
 // === impl Rfc2136 ===
 
 impl Rfc2136 {
@@ -155,9 +161,8 @@ impl Provider for Rfc2136 {
     }
 
     async fn open(&self, domain: &Name, _id: Option<&str>) -> Result<Arc<dyn ZoneAccess>, ProviderError> {
-        let mut zone = Zone::new(self.client.clone(), domain.clone(), self.reading, self.reread_after);
+        let zone = Zone::new(self.client.clone(), domain.clone(), self.reading, self.reread_after);
         zone.soa().await.map_err(|failure| explain(&format!("finding zone {domain}"), &failure))?;
-        zone.name_servers = self.name_servers(domain).await?;
-        Ok(Arc::new(zone))
+        Ok(Arc::new(zone.served_by(self.name_servers(domain).await?)))
     }
 }

@@ -31,19 +31,18 @@ use super::{
     refused::Refused,
     transfer::{Transfer, Transferred},
 };
-use crate::{Outcome, Progress, ProviderError, ZoneAccess};
+use crate::{CacheState, Ids, Listing, Outcome, Progress, ProviderError, Writes, ZoneAccess, ZoneTraits};
 
 /// One zone.
 #[derive(Debug)]
 pub(super) struct Zone {
     pub(super) client: Arc<Client>,
     pub(super) domain: Name,
-    /// As the zone names them.
-    pub(super) name_servers: Vec<String>,
+    traits: ZoneTraits,
     reading: Reading,
     reread_after: Duration,
     /// Names that objects asked for: all that is read if the zone is read by name.
-    attended: std::sync::Mutex<BTreeSet<Name>>,
+    watched: std::sync::Mutex<BTreeSet<Name>>,
     pub(super) refused: Refused,
     seen: Mutex<Option<Seen>>,
 }
@@ -85,14 +84,20 @@ impl Zone {
     pub(super) fn new(client: Arc<Client>, domain: Name, reading: Reading, reread_after: Duration) -> Self {
         Self {
             client,
+            traits: traits(&domain, reading),
             domain,
-            name_servers: Vec::new(),
             reading,
             reread_after,
-            attended: std::sync::Mutex::default(),
+            watched: std::sync::Mutex::default(),
             refused: Refused::default(),
             seen: Mutex::default(),
         }
+    }
+
+    /// The same with the servers that it names as its own.
+    pub(super) fn served_by(mut self, name_servers: Vec<String>) -> Self {
+        self.traits.name_servers = name_servers;
+        self
     }
 
     /// Brings what was seen up to date, and says at which names something changed.
@@ -193,7 +198,7 @@ impl Zone {
         if let Some(seen) = seen
             && seen.server == server
             && seen.mirror.serial() == soa.serial
-            && seen.names == *self.attended.lock().unwrap_or_else(PoisonError::into_inner)
+            && seen.names == *self.watched.lock().unwrap_or_else(PoisonError::into_inner)
             && !seen.is_doubtful
             && seen.whole_at.elapsed() < self.reread_after
         {
@@ -208,7 +213,7 @@ impl Zone {
         server: usize,
         mut soa: Soa,
     ) -> Result<BTreeSet<Name>, Failure> {
-        let names = self.attended.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let names = self.watched.lock().unwrap_or_else(PoisonError::into_inner).clone();
         for look in 1..=MOST_LOOKS {
             let mut mirror = Mirror::new(self.domain.clone(), soa);
             let by_name = ByName { client: &self.client, domain: &self.domain, server };
@@ -294,36 +299,33 @@ impl Zone {
     }
 }
 
+/// Looking at all of a zone costs as little as looking at one name. A name and a value are all that there is to know a
+/// record by.
+fn traits(domain: &Name, reading: Reading) -> ZoneTraits {
+    ZoneTraits {
+        listing: match reading {
+            Reading::Transfer => Listing::Everything,
+            Reading::Names => Listing::WatchedNames,
+        },
+        writes: Writes::Compared,
+        ids: Ids::Reused,
+        ..ZoneTraits::new(domain.as_str(), Capabilities::standard())
+    }
+}
+
 #[async_trait]
 impl ZoneAccess for Zone {
-    fn id(&self) -> &str {
-        self.domain.as_str()
+    fn traits(&self) -> &ZoneTraits {
+        &self.traits
     }
 
-    fn name_servers(&self) -> &[String] {
-        &self.name_servers
-    }
-
-    fn attend_to(&self, names: &mut dyn FnMut() -> BTreeSet<Name>) -> bool {
-        if self.reading == Reading::Transfer {
-            return false;
+    fn watch_names(&self, names: &BTreeSet<Name>) -> CacheState {
+        let mut watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
+        if names.is_subset(&watched) {
+            return CacheState::Current;
         }
-        let mut attended = self.attended.lock().unwrap_or_else(PoisonError::into_inner);
-        let before = attended.len();
-        attended.extend(names());
-        attended.len() > before
-    }
-
-    fn capabilities(&self) -> Capabilities {
-        Capabilities::standard()
-    }
-
-    fn comment_limit(&self) -> Option<usize> {
-        None
-    }
-
-    fn lists_everything(&self) -> bool {
-        self.reading == Reading::Transfer
+        watched.extend(names.iter().cloned());
+        CacheState::Outdated
     }
 
     async fn list(&self) -> Result<Vec<(Name, LiveRecord)>, ProviderError> {
@@ -334,11 +336,6 @@ impl ZoneAccess for Zone {
         Ok(seen.mirror.records())
     }
 
-    /// Looking at all costs as little as looking at one name.
-    fn calls_to_list(&self, _records: usize) -> usize {
-        1
-    }
-
     async fn read(&self, names: &BTreeSet<Name>) -> Result<Vec<(Name, LiveRecord)>, ProviderError> {
         let mut seen = self.seen.lock().await;
         let changed = self.look(&mut seen).await?;
@@ -346,15 +343,6 @@ impl ZoneAccess for Zone {
         seen.unlisted.extend(changed);
         seen.unlisted.retain(|name| !names.contains(name));
         Ok(names.iter().flat_map(|name| seen.mirror.records_at(name)).collect())
-    }
-
-    fn compares_before_writing(&self) -> bool {
-        true
-    }
-
-    /// A name and a value are all that there is to know a record by.
-    fn reuses_ids(&self) -> bool {
-        true
     }
 
     /// A listing is never behind our own writes, so that what it leaves out is not there.

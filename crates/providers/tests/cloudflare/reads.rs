@@ -23,8 +23,8 @@ async fn sim_with(names: &[&str]) -> Sim {
 async fn a_zone_is_found_by_its_name_in_one_call() {
     let sim = sim_with(&["example.com", "example.net", "sub.example.com"]).await;
     let access = provider(&sim.base_url(), |_| {}).open(&domain(), None).await.unwrap();
-    assert_eq!(access.id(), sim.zone("example.com", Plan::Free));
-    assert_eq!(access.name_servers().len(), 2);
+    assert_eq!(access.traits().id, sim.zone("example.com", Plan::Free));
+    assert_eq!(access.traits().name_servers.len(), 2);
     assert_eq!(sim.requests(), 1);
 }
 
@@ -33,7 +33,7 @@ async fn a_zone_is_found_by_its_id_and_must_have_the_name() {
     let sim = sim_with(&["example.com", "example.net"]).await;
     let (com, net) = (sim.zone("example.com", Plan::Free), sim.zone("example.net", Plan::Free));
     let provider = provider(&sim.base_url(), |_| {});
-    assert_eq!(provider.open(&domain(), Some(&com)).await.unwrap().id(), com);
+    assert_eq!(provider.open(&domain(), Some(&com)).await.unwrap().traits().id, com);
     let error = provider.open(&domain(), Some(&net)).await.unwrap_err();
     assert_eq!(error.reason(), "ZoneNotFound");
     let message = error.to_string();
@@ -73,7 +73,10 @@ async fn a_unicode_zone_is_found_whichever_way_its_name_is_shown() {
     for zone_names in [knobs::ZoneNames::Punycode, knobs::ZoneNames::Unicode] {
         sim.knobs(Knobs { zone_names, ..Knobs::default() });
         let access = provider.open(&domain, None).await.unwrap();
-        assert_eq!(provider.open(&domain, Some(access.id())).await.unwrap().id(), access.id());
+        assert_eq!(
+            provider.open(&domain, Some(&access.traits().id)).await.unwrap().traits().id,
+            access.traits().id
+        );
     }
 }
 
@@ -82,7 +85,7 @@ async fn of_a_pending_and_an_active_zone_the_active_one_is_served() {
     let zone = |id: &str, status: &str| json!({"id": id, "name": "example.com", "status": status});
     let open = async |zones: Vec<serde_json::Value>| {
         let stub = Stub::start(move |_| Answer::ok(json!(zones))).await;
-        provider(&stub.url(), |_| {}).open(&domain(), None).await.map(|access| access.id().to_owned())
+        provider(&stub.url(), |_| {}).open(&domain(), None).await.map(|access| access.traits().id.clone())
     };
     assert_eq!(open(vec![zone("1", "pending"), zone("2", "active")]).await.unwrap(), "2");
     assert_eq!(open(vec![zone("1", "pending")]).await.unwrap(), "1");
@@ -99,8 +102,8 @@ async fn the_plan_decides_what_a_zone_can_hold() {
         [(Plan::Free, 100, 60), (Plan::Pro, 500, 60), (Plan::Business, 500, 60), (Plan::Enterprise, 500, 30)]
     {
         let at = At::plan(plan).await;
-        assert_eq!(at.access.comment_limit(), Some(comment));
-        let capabilities = at.access.capabilities();
+        assert_eq!(at.access.traits().capabilities.comment_limit, Some(comment));
+        let capabilities = &at.access.traits().capabilities;
         assert_eq!(capabilities.minimum_ttl, ttl);
         assert!(capabilities.allows_ttl(Ttl(1)) && !capabilities.allows_ttl(Ttl(86_401)));
     }
@@ -116,7 +119,7 @@ fn fill(at: &At, records: usize) {
 async fn twelve_thousand_records_take_exactly_three_requests() {
     let at = At::plan(Plan::Enterprise).await;
     fill(&at, 12_000);
-    assert_eq!(at.access.calls_to_list(12_000), 3);
+    assert_eq!(at.access.traits().calls_to_list.of(12_000), 3);
     let before = at.sim.requests();
     assert_eq!(at.access.list().await.unwrap().len(), 12_000);
     assert_eq!(at.sim.requests() - before, 3);

@@ -4,8 +4,9 @@ use crate::support::{Answer, At, Stub, cleared, create, creating, domain, provid
 use cloudflare_sim::{Knobs, Plan, knobs};
 use serde_json::{Value, json};
 use zonekeeper_kernel::{
+    attribute::{AttributeValue, Attributes, PROXIED, TAGS},
     plan::Change,
-    record::{Attributes, Record, Ttl},
+    record::{Record, Ttl},
 };
 use zonekeeper_providers::{Outcome, Provider, ProviderError, Retry};
 
@@ -353,10 +354,7 @@ fn assert_says(error: &ProviderError, code: i64) {
 #[tokio::test]
 async fn each_rule_of_cloudflare_that_a_wish_breaks_names_its_code() {
     let at = At::plan(Plan::Free).await;
-    let proxied = |record: Record| Record {
-        attributes: Attributes { proxied: true, ..Attributes::default() },
-        ..record
-    };
+    let proxied = |record: Record| Record { attributes: Attributes::of(PROXIED, true), ..record };
     let text =
         |length: usize| format!("\"{}\"", "x".repeat(200)).repeat(length / 200).replace("\"\"", "\" \"");
     let cases: Vec<(Record, i64)> = vec![
@@ -369,7 +367,7 @@ async fn each_rule_of_cloudflare_that_a_wish_breaks_names_its_code() {
         (Record { comment: "a\nb".into(), ..record("A", "lines", "192.0.2.1") }, 9313),
         (
             Record {
-                attributes: Attributes { tags: ["a".into()].into(), ..Attributes::default() },
+                attributes: Attributes::of(TAGS, AttributeValue::from_iter(["a"])),
                 ..record("A", "tagged", "192.0.2.1")
             },
             9300,

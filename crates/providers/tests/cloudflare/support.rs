@@ -14,11 +14,12 @@ use tokio::{
     net::{TcpListener, TcpStream},
 };
 use zonekeeper_kernel::{
+    attribute::Attributes,
     guard::{self, Approval, Cleared, Subject, Window},
     name::Name,
     plan::{Cause, Change, Edit, Operation, Role},
     rdata::{Rdata, RecordType},
-    record::{Attributes, LiveRecord, Record, Ttl},
+    record::{LiveRecord, Record, Ttl},
     zone::Rules,
 };
 use zonekeeper_providers::{

@@ -4,7 +4,12 @@ use std::{net::IpAddr, sync::Arc};
 
 use serde_json::Value;
 use zonekeeper_api::{Dialect, SourceKind, Sources};
-use zonekeeper_kernel::{name::Name, rdata::RecordType, resolve::WantedName};
+use zonekeeper_kernel::{
+    attribute::{PROXIED, TAGS},
+    name::Name,
+    rdata::RecordType,
+    resolve::WantedName,
+};
 use zonekeeper_sources::{
     Addresses, Asked, Published, Reading, Surroundings, Word, World,
     object::{Keep, Kind, Object, ObjectRef},
@@ -156,14 +161,15 @@ pub fn line(asked: &Asked) -> String {
     if let Some(ttl) = intent.ttl {
         line.push_str(&format!(" ttl={}", ttl.0));
     }
-    if let Some(proxied) = intent.proxied {
+    if let Some(proxied) = intent.attributes.get(PROXIED) {
         line.push_str(&format!(" proxied={proxied}"));
     }
     if let Some(comment) = &intent.comment {
         line.push_str(&format!(" comment={comment:?}"));
     }
-    if !intent.attributes.tags.is_empty() {
-        line.push_str(&format!(" tags={}", intent.attributes.tags.join("+")));
+    let tags = intent.attributes.list(TAGS);
+    if !tags.is_empty() {
+        line.push_str(&format!(" tags={}", tags.join("+")));
     }
     if let Some(zones) = &intent.zone_refs {
         line.push_str(&format!(

@@ -1,10 +1,12 @@
 //! From objects to sets: which zone takes them, who may ask, and who wins a host that several want.
 
 use zonekeeper_kernel::{
-    capability::Capabilities,
+    attribute::{Attribute, Attributes, PROXIED, Schema, TtlRule},
+    capability::{Capabilities, Types},
     desired::{Adoption, Values},
     marker::Registry,
     name::Name,
+    record::Ttl,
     resolve::{Incumbents, Zones, choose, resolve},
     zone::{Grant, NameLimits, Namespaces, Selection, Sharing, Zone, ZoneKey},
 };
@@ -31,8 +33,15 @@ fn zone(scene: &Scene, share: Sharing) -> Zone {
         records_from: Vec::new(),
         sources: Some(scene.parsed().key().clone()),
         default_ttl: None,
-        default_proxied: false,
+        default_attributes: Attributes::default(),
     }
+}
+
+/// A provider with a proxy.
+fn capabilities() -> Capabilities {
+    let proxied = Attribute { ttl: TtlRule::Automatic, ..Attribute::flag(PROXIED, Types::Every) };
+    let attributes = Schema { attributes: vec![proxied], ..Schema::default() };
+    Capabilities { attributes, default_ttl: Ttl::AUTOMATIC, ..Capabilities::standard() }
 }
 
 /// The sets of the zone and who was refused why.
@@ -47,8 +56,7 @@ fn resolved(scene: &Scene, zone: Zone) -> (Vec<String>, Vec<String>) {
         refused.extend(rejections);
     }
     let registry = Registry::none(zone.domain.clone());
-    let (desired, rejections) =
-        resolve(&zone, &Capabilities::cloudflare(60), &registry, wishes, &Incumbents::new());
+    let (desired, rejections) = resolve(&zone, &capabilities(), &registry, wishes, &Incumbents::new());
     refused.extend(rejections);
     let sets = desired.iter().flat_map(|(name, sets)| {
         sets.iter().map(move |set| {

@@ -8,10 +8,11 @@ mod table;
 mod unknown;
 
 use zonekeeper_kernel::{
+    attribute::Attributes,
     name::Name,
     plan::{Cause, Change, Edit, Operation, Role},
     rdata::{Rdata, RecordType},
-    record::{Attributes, LiveRecord, Record, Ttl},
+    record::{LiveRecord, Record, Ttl},
 };
 
 use super::{authority::Authority, zone::Zone, zones::Zones};

@@ -56,7 +56,10 @@ async fn only_declared_zones_can_be_opened_and_only_while_they_are_served() {
     let error = builtin.open(&name("example.test"), None).await.unwrap_err();
     assert_eq!(error.reason(), "ZoneNotFound");
     let zone = opened(&builtin).await;
-    assert_eq!((zone.id(), zone.name_servers()), ("example.com", &["ns.example.com".to_owned()][..]));
+    assert_eq!(
+        (&*zone.traits().id, &*zone.traits().name_servers),
+        ("example.com", &["ns.example.com".to_owned()][..])
+    );
     builtin.retract(&name("example.com"));
     assert_eq!(zone.list().await.unwrap_err().reason(), "ZoneNotFound");
     let outcomes = apply(&zone, vec![vec![created("www.example.com A 192.0.2.1")]]).await;

@@ -6,11 +6,12 @@ mod messages;
 mod transfers;
 
 use zonekeeper_kernel::{
+    attribute::Attributes,
     holder::Holder,
     name::Name,
     plan::{Cause, Change, Edit, Operation, Role},
     rdata::{Rdata, RecordType},
-    record::{Attributes, Record, Ttl},
+    record::{Record, Ttl},
 };
 
 use super::{
