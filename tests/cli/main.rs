@@ -18,6 +18,7 @@ mod keeping;
 mod lifecycle;
 mod markers;
 mod mounts;
+mod objects;
 mod outputs;
 mod policies;
 mod prune;

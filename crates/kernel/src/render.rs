@@ -10,7 +10,7 @@ use crate::{
 /// The sign before a change in text output.
 pub fn sign(change: &Change) -> char {
     match change.operation {
-        _ if change.is_marker_only() => '=',
+        _ if is_marking(change) => '=',
         Operation::Create => '+',
         Operation::Update => '~',
         Operation::Delete => '-',
@@ -21,7 +21,7 @@ pub fn sign(change: &Change) -> char {
 pub fn line(change: &Change, domain: &Name) -> String {
     let head = format!("{} {} {}", sign(change), change.name.relative_to(domain), change.rtype);
     let (before, after) = (change.before(), change.after());
-    if change.is_marker_only() {
+    if is_marking(change) {
         return match after.first().or(before.first()) {
             Some(state) => format!("{head} {} (ownership marker only)", values(state)),
             None => format!("{head} (ownership marker only)"),
@@ -35,13 +35,21 @@ pub fn line(change: &Change, domain: &Name) -> String {
                 format!("{head} {} ({})", values(one), attribute_changes(one, other))
             }
             ([one], [other]) if one.rtype == other.rtype => {
-                let attributes = attribute_changes(one, other);
-                let tail = if attributes.is_empty() { String::new() } else { format!(" ({attributes})") };
+                let tail = parenthesised(&attribute_changes(one, other));
                 format!("{head} {} -> {}{tail}", values(one), values(other))
+            }
+            ([one, ..], [other, ..]) => {
+                let tail = parenthesised(&attribute_changes(one, other));
+                format!("{head} {} -> {}{tail}", typed(&before), typed(&after))
             }
             (_, _) => format!("{head} {} -> {}", typed(&before), typed(&after)),
         },
     }
+}
+
+/// Whether a change writes ownership markers and nothing else that people see.
+pub fn is_marking(change: &Change) -> bool {
+    change.is_marker_only() && !change.changes_comment()
 }
 
 /// The line of a change that hashes are made of: operation, name, type, old and new value. Approvals depend on it: its
@@ -79,19 +87,41 @@ fn join(values: &[Rdata]) -> String {
     values.iter().map(Rdata::to_string).collect::<Vec<_>>().join(", ")
 }
 
-fn states(states: &[SetState]) -> String {
+/// A set as people read it: `192.0.2.1 (ttl 300)`; several sets of one name with their types.
+pub fn states(states: &[SetState]) -> String {
     match states {
-        [one] => {
-            let mut text = values(one);
-            let mut notes = vec![format!("ttl {}", one.ttl)];
-            if one.attributes.proxied {
-                notes = vec!["proxied".into()];
-            }
-            text.push_str(&format!(" ({})", notes.join(", ")));
-            text
-        }
+        [one] => format!("{} ({})", values(one), notes(one)),
         several => typed(several),
     }
+}
+
+/// Everything about a set but its values: `ttl 300`, `proxied, tags team:web`. Where Cloudflare proxies it, the TTL says
+/// nothing; what is off is not listed.
+pub fn notes(state: &SetState) -> String {
+    let is_shown = |(field, value): &(&'static str, String)| match *field {
+        "ttl" => !state.attributes.proxied,
+        _other => value != "false" && !value.is_empty() && value != "\"\"",
+    };
+    let note = |(field, value): (&'static str, String)| match value.as_str() {
+        "true" => field.to_owned(),
+        _other => format!("{field} {value}"),
+    };
+    fields(state).into_iter().filter(is_shown).map(note).collect::<Vec<_>>().join(", ")
+}
+
+/// Every field of a set but its values, in a fixed order.
+pub fn fields(state: &SetState) -> Vec<(&'static str, String)> {
+    let Attributes { proxied, flatten_cname, ipv4_only, ipv6_only, tags } = &state.attributes;
+    let mut fields = vec![
+        ("ttl", state.ttl.to_string()),
+        ("proxied", proxied.to_string()),
+        ("flattenCNAME", flatten_cname.to_string()),
+        ("ipv4Only", ipv4_only.to_string()),
+        ("ipv6Only", ipv6_only.to_string()),
+        ("tags", tags.join(",")),
+    ];
+    fields.extend(state.comment.as_ref().map(|comment| ("comment", format!("\"{comment}\""))));
+    fields
 }
 
 fn typed(states: &[SetState]) -> String {
@@ -104,25 +134,20 @@ fn typed(states: &[SetState]) -> String {
 }
 
 fn attribute_changes(one: &SetState, other: &SetState) -> String {
-    let mut changes = Vec::new();
-    if one.ttl != other.ttl {
-        changes.push(format!("ttl {} -> {}", one.ttl, other.ttl));
-    }
-    let (old, new) = (&one.attributes, &other.attributes);
-    let flags = [
-        ("proxied", old.proxied, new.proxied),
-        ("flattenCNAME", old.flatten_cname, new.flatten_cname),
-        ("ipv4Only", old.ipv4_only, new.ipv4_only),
-        ("ipv6Only", old.ipv6_only, new.ipv6_only),
-    ];
-    changes.extend(
-        flags
-            .into_iter()
-            .filter(|(_, old, new)| old != new)
-            .map(|(name, old, new)| format!("{name} {old} -> {new}")),
-    );
-    if old.tags != new.tags {
-        changes.push(format!("tags {} -> {}", old.tags.join(","), new.tags.join(",")));
-    }
-    changes.join(", ")
+    let changes = differences(one, other).into_iter();
+    changes.map(|(field, old, new)| format!("{field} {old} -> {new}")).collect::<Vec<_>>().join(", ")
+}
+
+/// The fields in which two sets differ, their values aside, each with the old and the new value.
+pub fn differences(one: &SetState, other: &SetState) -> Vec<(&'static str, String, String)> {
+    let new = fields(other);
+    let differing = fields(one).into_iter().filter_map(|(field, old)| {
+        let (_, new) = new.iter().find(|(other, new)| *other == field && *new != old)?;
+        Some((field, old, new.clone()))
+    });
+    differing.collect()
+}
+
+fn parenthesised(text: &str) -> String {
+    if text.is_empty() { String::new() } else { format!(" ({text})") }
 }

@@ -1,15 +1,20 @@
 //! What the `zonekeeper` binary can do.
 
 mod apply;
+mod approve;
 mod connect;
 mod export;
 mod follow;
+mod history;
+mod objects;
 mod options;
 mod plan;
 mod progress;
+mod reconcile;
 mod run;
 pub mod say;
 mod status;
+mod suspend;
 mod table;
 mod up;
 
@@ -39,6 +44,16 @@ enum Command {
     Apply(apply::Apply),
     /// Show who asks for which records, and what became of them.
     Status(status::Status),
+    /// Approve the held changes of a DNSZone, by the hash that its status shows.
+    Approve(approve::Approve),
+    /// Have the operator look at an object now, and wait until it has.
+    Reconcile(reconcile::Reconcile),
+    /// Stop all writes for a DNSZone or a RecordSet.
+    Suspend(suspend::Suspend),
+    /// Go on with what was suspended.
+    Resume(suspend::Resume),
+    /// Show the last changes that were made in a zone.
+    History(history::History),
     /// Write a zone as an RFC 1035 zone file.
     Export(export::Export),
     /// Print the custom resource definitions.
@@ -75,6 +90,11 @@ impl Cli {
             Command::Plan(plan) => plan.run().await,
             Command::Apply(apply) => apply.run().await,
             Command::Status(status) => status.run().await,
+            Command::Approve(approve) => approve.run().await,
+            Command::Reconcile(reconcile) => reconcile.run().await,
+            Command::Suspend(suspend) => suspend.run().await,
+            Command::Resume(resume) => resume.run().await,
+            Command::History(history) => history.run().await,
             Command::Export(export) => export.run().await,
             Command::Crds => {
                 say::result(zonekeeper_api::crds_yaml());
