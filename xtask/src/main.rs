@@ -8,6 +8,7 @@ mod reference;
 mod render;
 mod rights;
 mod sbom;
+mod schemas;
 
 use std::{
     env,
