@@ -79,6 +79,28 @@ async fn k5_and_k6_drift_is_told_with_field_live_and_desired_value() {
     assert_eq!(condition(&lab.wait_ready("RecordSet", "www").await, "Ready").reason, "Programmed");
 }
 
+#[tokio::test]
+async fn drift_names_comment_tags_and_settings_and_is_not_called_a_marker() {
+    let lab = scanning("fields").await;
+    let cloudflare = json!({"comment": "ours", "tags": ["team:web"], "settings": {"ipv4Only": false}});
+    lab.ready(&lab.a("www", "192.0.2.1").with("ttl", 300).with("cloudflare", cloudflare)).await;
+    let marked = lab.record("www", "A")["comment"].as_str().expect("a comment").replace("ours", "theirs");
+    reverted(&lab, "www", "A", json!({"comment": marked, "tags": ["team:other"]})).await;
+    let message = lab.wait_condition("RecordSet", "www", "DriftDetected", "False", "DriftReverted").await;
+    for word in ["comment", "theirs", "ours", "tags", "team:other", "team:web"] {
+        assert!(message.contains(word), "{word}: {message}");
+    }
+    assert!(!message.contains("marker"), "{message}");
+    // A comment alone, where drift is only reported.
+    lab.apply(&lab.dns_zone().with("drift", "Report").with("interval", "1s")).await;
+    lab.wait_ready("DNSZone", "zone").await;
+    let marked = lab.record("www", "A")["comment"].as_str().expect("a comment").replace("ours", "theirs");
+    lab.sim.edit(&lab.zone, &lab.id_of("www", "A"), json!({"comment": marked}));
+    let message = lab.wait_condition("RecordSet", "www", "DriftDetected", "True", "DriftDetected").await;
+    assert!(message.contains("comment: live \"theirs\", desired \"ours\""), "{message}");
+    lab.wait_condition("DNSZone", "zone", "DriftDetected", "True", "DriftDetected").await;
+}
+
 /// The Events of reverts, when there are so many that were said so often.
 async fn reverts(lab: &Lab<'_>, events: usize, times: u64) -> Vec<Told> {
     eventually("the Events", GRACE, async || {

@@ -15,6 +15,7 @@ mod evidence;
 mod examples;
 mod grants;
 mod guard;
+mod history;
 mod limits;
 mod marker_key;
 mod meanwhile;

@@ -168,7 +168,7 @@ async fn case_46_metrics_follow_the_objects() {
     let lab = Lab::new("metrics").await;
     lab.wait_ready("DNSZone", "zone").await;
     lab.ready(&lab.a("www", "192.0.2.1")).await;
-    let label = format!("namespace=\"{}\",name=\"zone\"", lab.home.name());
+    let label = format!("zone_namespace=\"{}\",zone=\"zone\"", lab.home.name());
     let shows = async |what: &str, is_it: &dyn Fn(&str) -> bool| {
         eventually(what, DEADLINE, async || {
             let metrics = lab.metrics().await;

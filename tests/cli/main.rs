@@ -5,6 +5,7 @@
 mod addresses;
 mod adoption;
 mod basics;
+mod check;
 mod completeness;
 mod credentials;
 mod edges;
@@ -18,6 +19,7 @@ mod keeping;
 mod lifecycle;
 mod markers;
 mod mounts;
+mod objects;
 mod outputs;
 mod policies;
 mod prune;

@@ -119,3 +119,37 @@ async fn notes_and_logs_never_mix_with_json() {
     run.json();
     assert!(run.stderr.contains("ConfigMap is skipped"), "{run}");
 }
+
+#[tokio::test]
+async fn every_attribute_is_shown_in_every_format() {
+    let lab = Lab::on(cloudflare_sim::Plan::Pro).await;
+    let set =
+        |cloudflare: Value| records("www.example.com", "A", &["192.0.2.1"]).with("cloudflare", cloudflare);
+    lab.applied(&[set(json!({"comment": "first", "tags": ["team:web"]}))]).await;
+    lab.want(&[set(
+        json!({"comment": "second", "tags": ["team:dns"], "proxied": true, "settings": {"ipv4Only": true}}),
+    )]);
+    for (format, words) in [
+        (
+            "text",
+            [
+                "proxied false -> true",
+                "tags team:web -> team:dns",
+                "comment \"first\" -> \"second\"",
+                "ipv4Only false -> true",
+            ],
+        ),
+        ("markdown", ["proxied", "tags team:web", "comment \"second\"", "ipv4Only"]),
+        ("json", ["\"proxied\": true", "team:dns", "\"comment\": \"second\"", "\"ipv4Only\": true"]),
+    ] {
+        let run = lab.call("plan").args(&["-o", format]).run().await.exits(2);
+        for word in words {
+            assert!(run.stdout.contains(word), "{format} lacks {word}: {run}");
+        }
+    }
+    // Nothing but the comment: that is no marker.
+    lab.want(&[set(json!({"comment": "second", "tags": ["team:web"]}))]);
+    let run = lab.plan().await.exits(2);
+    assert!(run.stdout.contains("~ www A 192.0.2.1 (comment \"first\" -> \"second\")"), "{run}");
+    assert_eq!(lab.plan_json().await["zones"][0]["changes"][0]["markerOnly"], false);
+}

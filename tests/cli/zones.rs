@@ -158,7 +158,10 @@ async fn a_domain_at_two_providers_has_its_records_at_both_if_both_zones_say_all
     }
     lab.want(&[records("other.example.com", "A", &["192.0.2.1"])]);
     lab.apply().await.exits(0);
-    assert_eq!((lab.contents(), second.contents()), (vec!["other.example.com A 192.0.2.1".into()], lab.contents()));
+    assert_eq!(
+        (lab.contents(), second.contents()),
+        (vec!["other.example.com A 192.0.2.1".into()], lab.contents())
+    );
 }
 
 #[tokio::test]

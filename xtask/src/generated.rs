@@ -11,7 +11,7 @@ use anyhow::{Context, Result};
 
 use crate::{
     chart::{self, Values},
-    reference, render, rights,
+    reference, render, rights, schemas,
 };
 
 const CHART: &str = "charts/zonekeeper";
@@ -20,6 +20,7 @@ const DEFINITIONS: &str = "charts/zonekeeper/templates/crds";
 const FOLDERS: [&str; 3] = [DEFINITIONS, "deploy/crds", "deploy/rbac"];
 const REFERENCE: &str = "docs/reference/api.md";
 const RIGHTS: &str = "docs/reference/rbac.md";
+const SCHEMAS: &str = "docs/schemas";
 const VALUES: &str = include_str!("../../charts/zonekeeper/values.yaml");
 
 type Files = BTreeMap<PathBuf, String>;
@@ -97,6 +98,10 @@ fn from_code() -> Result<Files> {
     files.insert(Path::new(CHART).join("README.md"), values.readme());
     files.insert(REFERENCE.into(), reference::markdown(&crds));
     files.insert(RIGHTS.into(), rights::markdown());
+    for crd in &crds {
+        files.insert(Path::new(SCHEMAS).join(schemas::file_of(&crd.spec.names.kind)), schemas::schema(crd));
+    }
+    files.insert(Path::new(SCHEMAS).join("all.json"), schemas::any_of(&crds));
     Ok(files)
 }
 
@@ -124,7 +129,7 @@ mod tests {
     fn writing_twice_changes_nothing_the_second_time() {
         let root = tempfile::tempdir().unwrap();
         let (files, folders) = (from_code().unwrap(), &FOLDERS[..1]);
-        assert_eq!(bring(root.path(), &files, folders).unwrap().len(), 9);
+        assert_eq!(bring(root.path(), &files, folders).unwrap().len(), 14);
         assert_eq!(bring(root.path(), &files, folders).unwrap(), BTreeSet::new());
     }
 

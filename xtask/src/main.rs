@@ -9,6 +9,7 @@ mod reference;
 mod render;
 mod rights;
 mod sbom;
+mod schemas;
 mod suite;
 
 use std::{

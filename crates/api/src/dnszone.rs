@@ -27,6 +27,8 @@ use crate::{
     category = "zonekeeper",
     status = "DNSZoneStatus",
     derive = "PartialEq",
+    selectable = ".spec.domain",
+    selectable = ".spec.policy",
     doc = "A DNSZone is one zone at a provider: which names are ours there, who may ask for records, and how much may change at once.",
     printcolumn = r#"{"name": "Domain", "type": "string", "jsonPath": ".spec.domain", "description": "The zone's domain"}"#,
     printcolumn = r#"{"name": "Provider", "type": "string", "jsonPath": ".status.provider", "description": "The DNSProvider in use"}"#,
@@ -49,7 +51,7 @@ use crate::{
         .message("zoneID can't change once it is set; create another DNSZone for the other zone")
 )]
 pub struct DNSZoneSpec {
-    /// The zone's domain. It can't change.
+    /// The zone's domain, such as `example.com`. It can't change.
     #[schemars(length(min = 1, max = 255), regex(pattern = DOMAIN_NAME))]
     #[x_kube(validation = Rule::new("self == oldSelf")
         .message("domain can't change; create another DNSZone for the other domain"))]
@@ -71,7 +73,7 @@ pub struct DNSZoneSpec {
     /// What to do about changes made from outside: `Revert` undoes them, `Report` says so and leaves them.
     #[serde(default)]
     pub drift: Drift,
-    /// How often the zone is compared with what is wanted.
+    /// How often the zone is compared with what is wanted, such as `60s` or `5m`.
     #[serde(default = "interval")]
     pub interval: GoDuration,
     /// Stops all writes and comparisons.
@@ -104,7 +106,7 @@ pub struct DNSZoneSpec {
     /// What happens to records that no object requests.
     #[serde(default)]
     pub prune: Prune,
-    /// Whether the zone itself comes and goes with this object. No provider does either yet; an Event says so.
+    /// Whether the zone itself comes and goes with this object. This version does neither; an Event says so.
     #[serde(default)]
     pub lifecycle: Lifecycle,
 }

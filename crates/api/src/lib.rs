@@ -14,6 +14,7 @@ mod dnsprovider;
 mod dnszone;
 mod duration;
 mod grant;
+mod history;
 mod plan;
 mod reason;
 mod recordset;
@@ -43,11 +44,12 @@ pub use dnszone::{
 };
 pub use duration::{GoDuration, InvalidDuration};
 pub use grant::{AllowedRecords, NameLimits, RecordsFrom};
+pub use history::{AppliedChange, AppliedOperation, ChangeCause};
 pub use plan::{Operation, PlanStatus, PlannedChange, PlannedSet};
 pub use reason::{Reason, UnknownReason};
 pub use recordset::{
-    CloudflareRecord, CloudflareSettings, RecordSet, RecordSetSpec, RecordSetStatus, ValuesFrom,
-    WrittenRecord, WrittenZone,
+    CloudflareRecord, CloudflareSettings, RecordSet, RecordSetSpec, RecordSetStatus, RecordSummary,
+    ValuesFrom, WrittenRecord, WrittenZone,
 };
 pub use references::{
     AddressSourceReference, EncryptionKeyReference, LocalSecretReference, MarkerKeyReference, ProviderKind,

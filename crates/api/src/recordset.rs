@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     references::{AddressSourceReference, ZoneReference},
     safety::{Adoption, DeletionPolicy},
-    shape::{DOMAIN_NAME, ONE_LINE, RECORD_TYPE, RELATIVE_NAME},
+    shape::{DOMAIN_NAME, ONE_LINE, RELATIVE_NAME},
 };
 
 /// What is wanted: a set of values under one name and type.
@@ -23,11 +23,13 @@ use crate::{
     category = "zonekeeper",
     status = "RecordSetStatus",
     derive = "PartialEq",
+    selectable = ".spec.name",
+    selectable = ".spec.type",
     doc = "A RecordSet is one DNS name and type with all its values.",
     printcolumn = r#"{"name": "Name", "type": "string", "jsonPath": ".spec['name','relativeName']", "description": "The DNS name"}"#,
     printcolumn = r#"{"name": "Type", "type": "string", "jsonPath": ".spec.type", "description": "The record type"}"#,
-    printcolumn = r#"{"name": "Values", "type": "string", "jsonPath": ".spec.values", "description": "The values asked for"}"#,
-    printcolumn = r#"{"name": "TTL", "type": "integer", "jsonPath": ".spec.ttl", "description": "The TTL asked for"}"#,
+    printcolumn = r#"{"name": "Values", "type": "string", "jsonPath": ".status.summary.values", "description": "The values, those of AddressSources included"}"#,
+    printcolumn = r#"{"name": "TTL", "type": "string", "jsonPath": ".status.summary.ttl", "description": "The TTL in seconds, or auto"}"#,
     printcolumn = r#"{"name": "Ready", "type": "string", "jsonPath": ".status.conditions[?(@.type==\"Ready\")].status", "description": "Whether the provider holds it"}"#,
     printcolumn = r#"{"name": "Reason", "type": "string", "jsonPath": ".status.conditions[?(@.type==\"Ready\")].reason", "description": "Why"}"#,
     printcolumn = r#"{"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp", "description": "Time since creation"}"#,
@@ -61,20 +63,23 @@ use crate::{
         .field_path(".cloudflare.proxied")
 )]
 pub struct RecordSetSpec {
-    /// The absolute name; the final dot is optional. Excludes `relativeName`.
+    /// The absolute name, such as `www.example.com`; the final dot is optional. Excludes `relativeName`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 255), regex(pattern = DOMAIN_NAME))]
     pub name: Option<String>,
-    /// A name under each zone that takes the object by zoneRefs or recordsFrom; `@` is the zone itself. Excludes
-    /// `name`.
+    /// A name under each zone that takes the object by zoneRefs or recordsFrom, such as `www`; `@` is the zone itself.
+    /// Excludes `name`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 255), regex(pattern = RELATIVE_NAME))]
     pub relative_name: Option<String>,
-    /// The record type in upper case; types without a name of their own by RFC 3597, such as `TYPE65280`.
+    /// The record type in upper case, such as `A`, `CNAME` or `TXT`; types without a name of their own by RFC 3597, such as `TYPE65280`.
     #[serde(rename = "type")]
-    #[schemars(length(max = 16), regex(pattern = RECORD_TYPE))]
+    #[schemars(length(max = 16))]
+    #[x_kube(validation = Rule::new("self in ['A', 'AAAA', 'CNAME', 'DNAME', 'MX', 'NS', 'TXT', 'SRV', 'CAA', 'HTTPS', 'SVCB', 'TLSA', 'SMIMEA', 'SSHFP', 'DS', 'DNSKEY', 'NAPTR', 'LOC', 'URI', 'PTR', 'CERT', 'OPENPGPKEY'] || self.matches('^TYPE[0-9]{1,5}$')")
+        .message("write a record type in upper case: A, AAAA, CNAME, DNAME, MX, NS, TXT, SRV, CAA, HTTPS, SVCB, TLSA, SMIMEA, SSHFP, DS, DNSKEY, NAPTR, LOC, URI, PTR, CERT, OPENPGPKEY, or TYPE65280 and so on for others"))]
     pub rtype: String,
-    /// Values in presentation format, up to 100. A TXT value without a leading quote is one literal string.
+    /// Values in presentation format, up to 100, such as `192.0.2.10` (A), `10 mail.example.com.` (MX) or `v=spf1 -all`
+    /// (TXT). A TXT value without a leading quote is one literal string.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 100), inner(length(min = 1, max = 65535)))]
     pub values: Vec<String>,
@@ -82,7 +87,7 @@ pub struct RecordSetSpec {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 20))]
     pub values_from: Vec<ValuesFrom>,
-    /// TTL in seconds; default: the zone's. At Cloudflare 1 means automatic.
+    /// TTL in seconds, such as `300`; default: the zone's. At Cloudflare 1 means automatic.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 2_147_483_647))]
     pub ttl: Option<u32>,
@@ -124,7 +129,7 @@ pub struct CloudflareRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 500), regex(pattern = ONE_LINE))]
     pub comment: Option<String>,
-    /// Tags, `name:value` or `name`.
+    /// Tags, `name:value` or `name`, such as `team:web`. They need a paid plan.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 20), inner(length(min = 1, max = 133)))]
     pub tags: Vec<String>,
@@ -159,6 +164,9 @@ pub struct RecordSetStatus {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 100))]
     pub zones: Vec<WrittenZone>,
+    /// What the object comes to, as the columns of `kubectl get` show it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<RecordSummary>,
     /// The last write at the provider.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_sync_time: Option<Time>,
@@ -169,6 +177,18 @@ pub struct RecordSetStatus {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[x_kube(merge_strategy = ListMerge::Map(vec!["type".into()]))]
     pub conditions: Vec<Condition>,
+}
+
+/// What an object comes to, as people write it.
+#[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq, Eq, Default)]
+#[serde(rename_all = "camelCase")]
+pub struct RecordSummary {
+    /// The values, separated by commas; long lists are cut.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub values: String,
+    /// The TTL in seconds, or `auto`.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub ttl: String,
 }
 
 /// A zone that took the object.

@@ -64,6 +64,15 @@ mod tests {
     use regex::Regex;
 
     #[test]
+    fn the_rule_for_a_type_lists_the_table() {
+        let schema = crate::schema_of("RecordSet").unwrap();
+        let rule = &schema["properties"]["spec"]["properties"]["type"]["x-kubernetes-validations"][0];
+        let quoted = RECORD_TYPES.map(|word| format!("'{word}'")).join(", ");
+        assert!(rule["rule"].as_str().unwrap().contains(&format!("self in [{quoted}] ||")), "{rule}");
+        assert!(rule["message"].as_str().unwrap().contains(&RECORD_TYPES.join(", ")), "{rule}");
+    }
+
+    #[test]
     fn the_type_pattern_lists_the_table() {
         assert_eq!(RECORD_TYPE, format!("^({}|TYPE[0-9]{{1,5}})$", RECORD_TYPES.join("|")));
     }

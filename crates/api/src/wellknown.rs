@@ -3,6 +3,9 @@
 /// On a DNSZone: the hash of the held changes that may go on, once.
 pub const APPROVE_PLAN: &str = "zonekeeper.dev/approve-plan";
 
+/// On a DNSZone, written by `zonekeeper approve`: the hash and the person who approved it, separated by a space.
+pub const APPROVED_BY: &str = "zonekeeper.dev/approved-by";
+
 /// On an object that is being deleted: `"true"` lets it go although its records could not be removed.
 pub const RELEASE: &str = "zonekeeper.dev/release";
 

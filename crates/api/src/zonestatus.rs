@@ -5,7 +5,7 @@ use kube::KubeSchema;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{duration::GoDuration, plan::PlanStatus};
+use crate::{duration::GoDuration, history::AppliedChange, plan::PlanStatus};
 
 /// What Zonekeeper last saw and did.
 #[derive(Serialize, Deserialize, KubeSchema, Clone, Debug, PartialEq, Default)]
@@ -36,6 +36,10 @@ pub struct DNSZoneStatus {
     /// Changes that have not been carried out: held, or only observed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<PlanStatus>,
+    /// The last changes that were made, the newest first: at most 50, and fewer where they are long.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 50))]
+    pub history: Vec<AppliedChange>,
     /// The last write at the provider.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_sync_time: Option<Time>,

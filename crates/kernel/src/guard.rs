@@ -131,6 +131,8 @@ pub struct Verdict {
     pub hash: String,
     /// Whether an approval released what would have been held.
     pub released_by_approval: bool,
+    /// The sets that would be held without it.
+    pub released: BTreeSet<(Name, RecordType)>,
 }
 
 // === impl Window ===
@@ -313,10 +315,11 @@ pub fn clear(plan: Vec<Change>, subject: &Subject<'_>, window: Window, approval:
         Approval::Whole => true,
     };
     if is_approved && !held.is_empty() {
+        let released = held.iter().map(|held| (held.change.name.clone(), held.change.rtype)).collect();
         cleared.extend(held.drain(..).map(|held| held.change));
         let hash = self::hash(subject.identity, std::iter::empty());
         let cleared = Cleared { changes: cleared };
-        return Verdict { cleared, hash, released_by_approval: true, ..Verdict::default() };
+        return Verdict { cleared, hash, released_by_approval: true, released, ..Verdict::default() };
     }
     Verdict { cleared: Cleared { changes: cleared }, held, hash, ..Verdict::default() }
 }

@@ -13,7 +13,7 @@ const FLAGS: [&str; 4] = [PROXIED, FLATTEN_CNAME, IPV4_ONLY, IPV6_ONLY];
 /// The sign before a change in text output.
 pub fn sign(change: &Change) -> char {
     match change.operation {
-        _ if change.is_marker_only() => '=',
+        _ if is_marking(change) => '=',
         Operation::Create => '+',
         Operation::Update => '~',
         Operation::Delete => '-',
@@ -24,7 +24,7 @@ pub fn sign(change: &Change) -> char {
 pub fn line(change: &Change, domain: &Name) -> String {
     let head = format!("{} {} {}", sign(change), change.name.relative_to(domain), change.rtype);
     let (before, after) = (change.before(), change.after());
-    if change.is_marker_only() {
+    if is_marking(change) {
         return match after.first().or(before.first()) {
             Some(state) => format!("{head} {} (ownership marker only)", values(state)),
             None => format!("{head} (ownership marker only)"),
@@ -38,13 +38,21 @@ pub fn line(change: &Change, domain: &Name) -> String {
                 format!("{head} {} ({})", values(one), attribute_changes(one, other))
             }
             ([one], [other]) if one.rtype == other.rtype => {
-                let attributes = attribute_changes(one, other);
-                let tail = if attributes.is_empty() { String::new() } else { format!(" ({attributes})") };
+                let tail = parenthesised(&attribute_changes(one, other));
                 format!("{head} {} -> {}{tail}", values(one), values(other))
+            }
+            ([one, ..], [other, ..]) => {
+                let tail = parenthesised(&attribute_changes(one, other));
+                format!("{head} {} -> {}{tail}", typed(&before), typed(&after))
             }
             (_, _) => format!("{head} {} -> {}", typed(&before), typed(&after)),
         },
     }
+}
+
+/// Whether a change writes ownership markers and nothing else that people see.
+pub fn is_marking(change: &Change) -> bool {
+    change.is_marker_only() && !change.changes_comment()
 }
 
 /// The line of a change that hashes are made of: operation, name, type, old and new value. Approvals depend on it: its
@@ -110,19 +118,27 @@ fn join(values: &[Rdata]) -> String {
     values.iter().map(Rdata::to_string).collect::<Vec<_>>().join(", ")
 }
 
-fn states(states: &[SetState]) -> String {
+/// A set as people read it: `192.0.2.1 (ttl 300)`; several sets of one name with their types.
+pub fn states(states: &[SetState]) -> String {
     match states {
-        [one] => {
-            let mut text = values(one);
-            let mut notes = vec![format!("ttl {}", one.ttl)];
-            if one.attributes.is_on(PROXIED) {
-                notes = vec![PROXIED.into()];
-            }
-            text.push_str(&format!(" ({})", notes.join(", ")));
-            text
-        }
+        [one] => format!("{} ({})", values(one), notes(one)),
         several => typed(several),
     }
+}
+
+/// Everything about a set but its values: `ttl 300`, `proxied, tags team:web`. If the provider's proxy answers, the TTL says
+/// nothing; what is off is not listed.
+pub fn notes(state: &SetState) -> String {
+    let ttl = (!state.attributes.is_on(PROXIED)).then(|| format!("ttl {}", state.ttl));
+    let mut attributes: Vec<_> = state.attributes.iter().filter(|(_, value)| !value.is_unset()).collect();
+    attributes.sort_by_key(|(name, _)| place_of(name));
+    let attributes = attributes.into_iter().map(|(name, value)| match value {
+        AttributeValue::Flag(_) => name.to_owned(),
+        AttributeValue::Text(_) | AttributeValue::List(_) => format!("{name} {value}"),
+    });
+    let comment = state.comment.iter().filter(|comment| !comment.is_empty());
+    let comment = comment.map(|comment| format!("comment \"{comment}\""));
+    ttl.into_iter().chain(attributes).chain(comment).collect::<Vec<_>>().join(", ")
 }
 
 fn typed(states: &[SetState]) -> String {
@@ -135,12 +151,28 @@ fn typed(states: &[SetState]) -> String {
 }
 
 fn attribute_changes(one: &SetState, other: &SetState) -> String {
-    let mut changes = Vec::new();
+    let changes = differences(one, other).into_iter();
+    changes.map(|(field, old, new)| format!("{field} {old} -> {new}")).collect::<Vec<_>>().join(", ")
+}
+
+/// The fields in which two sets differ, their values aside, each with the old and the new value.
+pub fn differences<'a>(one: &'a SetState, other: &'a SetState) -> Vec<(&'a str, String, String)> {
+    let mut differences = Vec::new();
     if one.ttl != other.ttl {
-        changes.push(format!("ttl {} -> {}", one.ttl, other.ttl));
+        differences.push(("ttl", one.ttl.to_string(), other.ttl.to_string()));
     }
-    let mut differences = one.attributes.differences(&other.attributes);
-    differences.sort_by_key(|(name, ..)| place_of(name));
-    changes.extend(differences.into_iter().map(|(name, old, new)| format!("{name} {old} -> {new}")));
-    changes.join(", ")
+    let mut attributes = one.attributes.differences(&other.attributes);
+    attributes.sort_by_key(|(name, ..)| place_of(name));
+    differences
+        .extend(attributes.into_iter().map(|(name, old, new)| (name, old.to_string(), new.to_string())));
+    if let (Some(old), Some(new)) = (&one.comment, &other.comment)
+        && old != new
+    {
+        differences.push(("comment", format!("\"{old}\""), format!("\"{new}\"")));
+    }
+    differences
+}
+
+fn parenthesised(text: &str) -> String {
+    if text.is_empty() { String::new() } else { format!(" ({text})") }
 }

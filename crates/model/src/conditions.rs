@@ -119,23 +119,51 @@ impl Verdict {
         !self.is_ready() && !self.is_reconciling() && self.reason != Reason::Observed
     }
 
-    /// The conditions that every kind has.
+    /// The conditions that every kind has, each with words of its own.
     pub fn common(&self) -> [Shown<'_>; 3] {
-        let shown = |kind, is_true| Shown { kind, is_true, reason: self.reason, message: &self.message };
         [
-            shown(ConditionType::Ready, self.is_ready()),
-            shown(ConditionType::Reconciling, self.is_reconciling()),
-            shown(ConditionType::Stalled, self.is_stalled()),
+            Shown {
+                kind: ConditionType::Ready,
+                is_true: self.is_ready(),
+                reason: self.reason,
+                message: &self.message,
+            },
+            self.shown(ConditionType::Reconciling, self.is_reconciling(), "no work is under way"),
+            self.shown(ConditionType::Stalled, self.is_stalled(), "no action by a person is needed"),
         ]
     }
 
     /// Whether the object may have what it asks for, and whether the provider holds it.
     pub fn progress(&self) -> [Shown<'_>; 2] {
-        let shown = |kind, is_true| Shown { kind, is_true, reason: self.reason, message: &self.message };
+        let is_there = self.is_in_place();
+        let programmed = match is_there {
+            true => "the provider holds what is asked for",
+            false => {
+                "the provider does not hold what is asked for, as far as is known; see the Ready condition"
+            }
+        };
+        let is_accepted = self.is_accepted();
+        let accepted = if is_accepted { "it may have what it asks for" } else { &*self.message };
         [
-            shown(ConditionType::Accepted, self.is_accepted()),
-            shown(ConditionType::Programmed, self.is_ready() && self.reason != Reason::Suspended),
+            Shown {
+                kind: ConditionType::Accepted,
+                is_true: is_accepted,
+                reason: self.reason,
+                message: accepted,
+            },
+            Shown {
+                kind: ConditionType::Programmed,
+                is_true: is_there,
+                reason: self.reason,
+                message: programmed,
+            },
         ]
+    }
+
+    /// A condition that says why where it is true, and else that nothing is the matter.
+    fn shown<'a>(&'a self, kind: ConditionType, is_true: bool, otherwise: &'a str) -> Shown<'a> {
+        let message = if is_true { &*self.message } else { otherwise };
+        Shown { kind, is_true, reason: self.reason, message }
     }
 }
 
@@ -192,6 +220,14 @@ mod tests {
         assert_eq!(again[0].observed_generation, Some(2));
         let held = Verdict::new(Reason::Held, "waits");
         assert_ne!(conditions(&before, Some(2), held.common(), now)[0].last_transition_time, long_ago);
+    }
+
+    #[test]
+    fn no_two_conditions_say_the_same_of_an_object_that_is_well() {
+        let verdict = Verdict::new(Reason::Programmed, "www A of example.com is in the zone");
+        let shown: Vec<Shown<'_>> = verdict.common().into_iter().chain(verdict.progress()).collect();
+        let messages: std::collections::BTreeSet<&str> = shown.iter().map(|shown| shown.message).collect();
+        assert_eq!(messages.len(), shown.len(), "{messages:?}");
     }
 
     #[test]

@@ -20,6 +20,7 @@ use crate::{
     address_pacing::Paces,
     addresses::AddressEntry,
     agenda::Agenda,
+    change_events::ChangeEvents,
     clock::Now,
     conditions::Verdict,
     effects::{Effect, Effects},
@@ -103,6 +104,8 @@ pub struct Model {
     /// Zones that something touched.
     pub wake: BTreeSet<ZoneKey>,
     pub agenda: Agenda<Alarm>,
+    /// How many Events changes may still cost.
+    pub change_events: ChangeEvents,
     /// Counts everything that is begun, so that what is overtaken can be told.
     pub attempts: u64,
     /// Whether many objects are being written that are about to ask for something.
@@ -139,6 +142,7 @@ impl Model {
             record_sets_are_going: false,
             wake: BTreeSet::new(),
             agenda,
+            change_events: ChangeEvents::default(),
             attempts: 0,
             is_bursting: false,
             is_ending: false,
@@ -409,6 +413,7 @@ impl Model {
     fn tidy(&mut self) {
         let named = self.named_secrets();
         self.secrets.keep(&named, &mut self.effects);
+        self.tell_untold();
         let figures = Box::new(self.figures());
         self.effects.push(Effect::Measure(figures));
     }

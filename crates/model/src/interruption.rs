@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use zonekeeper_kernel::provider::ProviderError;
-use zonekeeper_kernel::{plan::Change, zone::ZoneKey};
+use zonekeeper_kernel::zone::ZoneKey;
 
 use crate::{
     confirmation::Confirmation,
     core::Model,
-    pass::Needs,
+    pass::{Applied, Needs},
     worker::GuardRecord,
     zone_entry::{Awaits, ZoneEntry},
 };
@@ -17,15 +17,16 @@ use crate::{
 
 impl Model {
     /// A pass ended before its time. It is repeated, for the same names, when it can have what it needs.
-    pub fn pass_interrupted(&mut self, key: &ZoneKey, number: u64, applied: Vec<Change>, needs: Needs) {
+    pub fn pass_interrupted(&mut self, key: &ZoneKey, number: u64, applied: Vec<Applied>, needs: Needs) {
         let Some(entry) = self.zones.get_mut(key) else { return };
         entry.dirty.join(entry.serving.clone());
-        if !applied.is_empty() {
-            entry.synced = Some(self.now.time());
-        }
+        entry.note_applied(&applied, self.now);
+        self.tell_changes(key, &applied);
         match needs {
             Needs::Holders(about) => {
-                entry.awaits = Some(Awaits::Confirmation(number));
+                if let Some(entry) = self.zones.get_mut(key) {
+                    entry.awaits = Some(Awaits::Confirmation(number));
+                }
                 self.confirm(key, number, about);
             }
             Needs::Saved(record) => self.save_guard(key, record),

@@ -6,6 +6,7 @@
 pub mod address_pacing;
 pub mod addresses;
 mod agenda;
+mod change_events;
 pub mod clock;
 pub mod conditions;
 pub mod confirmation;
@@ -15,6 +16,7 @@ pub mod declare;
 pub mod effects;
 pub mod events;
 pub mod figures;
+pub mod history;
 pub mod holders;
 mod interruption;
 mod marker_key;

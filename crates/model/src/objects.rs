@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use k8s_openapi::{api::core::v1::Namespace, apimachinery::pkg::apis::meta::v1::ObjectMeta};
 use kube::core::PartialObjectMeta;
-use zonekeeper_api::{AddressSource, DNSProvider, DNSZone, RecordSet};
+use zonekeeper_api::{AddressSource, DNSProvider, DNSZone, Reason, RecordSet};
 
 use crate::{Key, conditions::Verdict};
 
@@ -48,9 +48,12 @@ impl Kind {
     pub const ALL: [Self; 5] =
         [Self::Provider, Self::Zone, Self::RecordSet, Self::AddressSource, Self::Namespace];
 
-    /// Whether an Event says that an object of this kind is in another state. An outage, and its end, is told once
+    /// Whether an Event says that an object of this kind is in another state. What lasts a moment is not told. An outage, and its end, is told once
     /// by its zone and not by every record set in it.
     pub fn tells(self, before: Option<&Verdict>, now: &Verdict) -> bool {
+        if now.reason == Reason::Pending {
+            return false;
+        }
         let Some(before) = before else { return !(self == Self::RecordSet && now.is_outage()) };
         if self == Self::RecordSet && (now.is_outage() || (before.is_outage() && now.is_ready())) {
             return false;

@@ -58,6 +58,8 @@ pub struct StatusOutbox {
     /// Stands for the status that is being written, if one is.
     in_flight: Option<u64>,
     pub told: Option<Verdict>,
+    /// Whether an Event has told that the object has what it asks for.
+    has_told_change: bool,
     /// Since when its conditions are as they are.
     pub since: Transitions,
     /// Stands for the status as it is: there are many objects, and their statuses are not read here.
@@ -179,6 +181,11 @@ impl StatusOutbox {
         self.refused.is_some() && !self.is_busy()
     }
 
+    /// An Event tells what was written for the object: it need not be told that it is there now.
+    pub fn note_told_change(&mut self) {
+        self.has_told_change = true;
+    }
+
     /// Tells and writes what is new of an object; says whether a write is needed and was begun, or must wait.
     pub fn report<K: Writable, S: Serialize>(
         &mut self,
@@ -189,7 +196,8 @@ impl StatusOutbox {
         now: Instant,
     ) -> bool {
         if self.told.as_ref() != Some(&verdict) {
-            if K::KIND.tells(self.told.as_ref(), &verdict) {
+            let is_told = std::mem::take(&mut self.has_told_change) && verdict.is_in_place();
+            if !is_told && K::KIND.tells(self.told.as_ref(), &verdict) {
                 effects.tell(object.object_ref(&()), &verdict);
             }
             self.told = Some(verdict);

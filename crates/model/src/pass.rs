@@ -10,6 +10,7 @@ use zonekeeper_kernel::{
     name::Name,
     plan::{Change, Counts, Orphan},
     rdata::RecordType,
+    record::Ttl,
     resolve::Intent,
     zone::{SourcesKey, Zone},
 };
@@ -46,7 +47,7 @@ pub enum PassResult {
     Done(Box<ZonePass>),
     /// It is to be repeated with what it needs; until then it has made these changes.
     Interrupted {
-        applied: Vec<Change>,
+        applied: Vec<Applied>,
         needs: Needs,
     },
 }
@@ -76,7 +77,7 @@ pub struct ZonePass {
     /// All of it, where the whole zone was looked at.
     pub survey: Option<Survey>,
     /// Changes that were made.
-    pub applied: Vec<Change>,
+    pub applied: Vec<Applied>,
     /// Names that were looked at.
     pub names: Option<BTreeSet<Name>>,
     /// Whether something waits for a person.
@@ -85,6 +86,14 @@ pub struct ZonePass {
     pub failure: Option<ProviderError>,
     /// Names whose comment had to be cut.
     pub cut_comments: Vec<(Name, RecordType)>,
+}
+
+/// A change that was made.
+#[derive(Debug, Clone)]
+pub struct Applied {
+    pub change: Change,
+    /// Whether a person had to approve it.
+    pub is_approved: bool,
 }
 
 /// The state of a whole zone.
@@ -113,6 +122,8 @@ pub struct IntentState {
     pub records: Vec<WrittenRecord>,
     /// What was changed from outside: reported, or undone.
     pub drift: Option<Drifted>,
+    /// The TTL that it gets there, where that is known.
+    pub ttl: Option<Ttl>,
     pub has_written: bool,
 }
 

@@ -20,7 +20,7 @@ use crate::{
     pass::{PassRequest, PassResult, ZonePass},
     records::{PlaceState, RecordEntry},
     status,
-    zone_entry::{Dirty, Requester, Settling, WorkerSetup},
+    zone_entry::{Dirty, Reads, Requester, Settling, WorkerSetup},
     zones::{retry_after, suspended, verdict},
 };
 
@@ -70,7 +70,8 @@ impl Model {
                         .get(zone)
                         .map(|state| state.records.clone())
                         .unwrap_or_else(|| status::records_before(&record.object, zone));
-                    let state = PlaceState { verdict: verdict.clone(), records, drift: None };
+                    let ttl = record.states.get(zone).and_then(|state| state.ttl);
+                    let state = PlaceState { verdict: verdict.clone(), records, drift: None, ttl };
                     record.states.insert(zone.clone(), state);
                 }
                 self.report_record(key);
@@ -208,6 +209,8 @@ impl Model {
             scans: std::mem::take(&mut entry.wants_scan),
             settles_anew: std::mem::take(&mut entry.settles_anew),
         };
+        let reads = if first || request.scans { Reads::Zone } else { Reads::Nothing };
+        entry.begun = Some((self.now.at, reads));
         entry.serving.clone_from(&request.names);
         let start = StartPass { zone: key.clone(), number, setup: entry.setup.take(), request };
         self.effects.push(Effect::StartPass(Box::new(start)));
@@ -325,9 +328,7 @@ impl Model {
         let Some(entry) = self.zones.get_mut(key) else { return };
         let now = self.now.at;
         entry.last_pass_error = pass.failure.as_ref().map(verdict);
-        if !pass.applied.is_empty() {
-            entry.synced = Some(self.now.time());
-        }
+        entry.note_applied(&pass.applied, self.now);
         let was_held = std::mem::replace(&mut entry.has_held, pass.has_held);
         let is_partial = pass.survey.is_none();
         if let Some(survey) = pass.survey {
@@ -341,7 +342,11 @@ impl Model {
             if was_looked_at {
                 entry.settle_reading(&survey);
             }
+            if was_looked_at && entry.begun.is_some_and(|(_, reads)| reads == Reads::Zone) {
+                entry.read = Some(self.now.time());
+            }
             entry.survey = Some(survey);
+            entry.history.show();
             entry.counted = now;
             entry.handled.clone_from(&entry.requested);
         } else if pass.has_held || was_held {
@@ -349,6 +354,7 @@ impl Model {
         } else {
             self.agenda.at(now + CALM, Alarm::Count(key.clone()));
         }
+        entry.settle_pending(pass.failure.is_some() || pass.retry.is_some());
         if let Some(error) = &pass.failure {
             entry.failures += 1;
             let wait = pass.retry.unwrap_or_else(|| retry_after(error, entry.failures + 3));
@@ -365,6 +371,7 @@ impl Model {
         } else if let Some(retry) = pass.retry {
             self.agenda.by(now + retry.max(Duration::from_secs(1)), Alarm::Again(key.clone()));
         }
+        self.tell_changes(key, &pass.applied);
         for state in pass.states {
             self.note_intent(key, state);
         }

@@ -6,7 +6,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use kube::ResourceExt;
 use zonekeeper_api::{
     AddressSourceStatus, ConditionType, DNSProviderStatus, DNSZoneStatus, Policy, Reason, RecordCounts,
-    RecordSet, RecordSetStatus, VisibleZone, WrittenRecord, WrittenZone,
+    RecordSet, RecordSetStatus, RecordSummary, VisibleZone, WrittenRecord, WrittenZone,
     wellknown::{RECONCILE_REQUESTED_AT, RELEASE},
 };
 use zonekeeper_kernel::zone::ZoneKey;
@@ -23,6 +23,9 @@ use crate::{
 
 /// How many visible zones a status lists.
 const MOST_ZONES: usize = 500;
+/// How many values a column lists, and how many characters it has.
+const MOST_VALUES: usize = 10;
+const LONGEST_VALUES: usize = 80;
 /// How many zones of a RecordSet its status lists, as its definition allows.
 const MOST_WRITTEN_ZONES: usize = 100;
 
@@ -110,10 +113,35 @@ pub fn record_status(
     RecordSetStatus {
         observed_generation: generation,
         zones: written,
+        summary: summary(entry),
         last_sync_time: entry.synced.clone(),
         last_handled_reconcile_at: object.annotations().get(RECONCILE_REQUESTED_AT).cloned(),
         conditions: conditions(&entry.outbox.since, generation, shown, now),
     }
+}
+
+/// What a RecordSet comes to, as people write it.
+fn summary(entry: &RecordEntry) -> Option<RecordSummary> {
+    let spec = &entry.object.spec;
+    let known = entry.intent.as_ref().and_then(|intent| intent.values.as_ref());
+    let values: Vec<String> = match known {
+        Some(values) => values.iter().take(MOST_VALUES + 1).map(ToString::to_string).collect(),
+        None => spec.values.iter().take(MOST_VALUES + 1).cloned().collect(),
+    };
+    let used = entry.states.values().find_map(|state| state.ttl).map(|ttl| ttl.to_string());
+    let ttl = used.or_else(|| spec.ttl.map(|ttl| ttl.to_string())).unwrap_or_default();
+    let summary = RecordSummary { values: listed(&values), ttl };
+    (summary != RecordSummary::default()).then_some(summary)
+}
+
+/// Values in a line, as far as a column has room.
+fn listed(values: &[String]) -> String {
+    let mut text = values.iter().take(MOST_VALUES).map(String::as_str).collect::<Vec<_>>().join(", ");
+    let is_long = text.chars().count() > LONGEST_VALUES;
+    if is_long {
+        text = text.chars().take(LONGEST_VALUES).collect();
+    }
+    if is_long || values.len() > MOST_VALUES { text + "..." } else { text }
 }
 
 /// The name and type under which records were written: those of before while the records are, else what is asked for.
@@ -205,6 +233,7 @@ pub fn zone_status(entry: &ZoneEntry, verdict: &Verdict, now: Now) -> DNSZoneSta
         guard: (entry.guard != Default::default()).then(|| entry.guard.clone()),
         effective_interval: entry.effective_interval.clone(),
         plan: survey.map(|survey| survey.outstanding.plan.clone()).or(before.plan),
+        history: entry.history.shown().to_vec(),
         last_sync_time: entry.synced.clone(),
         last_handled_reconcile_at: entry.handled.clone(),
         conditions: conditions(&entry.outbox.since, generation, shown, now),

@@ -9,14 +9,24 @@ use k8s_openapi::jiff::Timestamp;
 
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use zonekeeper_api::RecordSet;
+use zonekeeper_api::{Reason, RecordSet};
+use zonekeeper_kernel::{
+    holder::{Holder, HolderRef},
+    name::Name,
+    plan::{Cause, Change, Edit, Operation, Role},
+    rdata::{Rdata, RecordType},
+    record::{Attributes, Record, Ttl},
+    zone::ZoneKey,
+};
 
 use crate::{
     Event,
     clock::Now,
+    conditions::Verdict,
     core::Model,
     effects::Effect,
     objects::{Kind, Object, Sight},
+    pass::Applied,
     secrets::SecretState,
 };
 
@@ -150,6 +160,100 @@ fn a_new_record_set_may_be_seen_before_its_zone() {
     assert!(effects.is_empty(), "the watch of DNSZones may bring its zone next");
     let later = texts(model.proceed(now.later(Duration::from_secs(3))));
     assert!(later.contains(&"publish".to_owned()) && later.contains(&"write".to_owned()), "{later:?}");
+}
+
+/// A set that was created for an object, named as in a marker.
+fn created(name: &str, holder: &str) -> Applied {
+    let name = Name::parse(&format!("{name}.example.com")).unwrap();
+    let record = Record {
+        name: name.clone(),
+        rdata: Rdata::parse(RecordType::A, "192.0.2.1").unwrap(),
+        ttl: Ttl(300),
+        attributes: Attributes::default(),
+        comment: "".into(),
+    };
+    let change = Change {
+        operation: Operation::Create,
+        name,
+        rtype: RecordType::A,
+        edits: vec![Edit::Create { record, role: Role::Data }],
+        unchanged: Vec::new(),
+        claims: Vec::new(),
+        cause: Cause::Wanted,
+        holders: vec![Holder::from_text(holder)],
+    };
+    Applied { change, is_approved: false }
+}
+
+fn told(effects: Vec<Effect>) -> Vec<String> {
+    let event = |effect: Effect| match effect {
+        Effect::Publish(event) => {
+            let kind = event.object.kind.unwrap_or_default();
+            Some(format!("{kind} {} {}: {}", event.reason, event.action.as_str(), event.note))
+        }
+        _other => None,
+    };
+    effects.into_iter().filter_map(event).collect()
+}
+
+#[test]
+fn a_change_is_told_on_its_object_and_on_the_zone_where_that_is_gone() {
+    let mut model = new_model();
+    see(&mut model, Sight::Applied(zone()));
+    let www: Box<RecordSet> =
+        object("RecordSet", "www", json!({"name": "www.example.com", "type": "A", "values": ["192.0.2.1"]}));
+    see(&mut model, Sight::Applied(Object::RecordSet(www)));
+    let key = ZoneKey { namespace: "zonekeeper-system".into(), name: "example-com".into() };
+    let holder = "recordset/zonekeeper-system/www";
+    let deleted = |holder: &str| {
+        let Applied { change, is_approved } = created("old", holder);
+        let Some(Edit::Create { record, .. }) = change.edits.first() else { unreachable!("it is one") };
+        let edit = Edit::Delete {
+            name: change.name.clone(),
+            before: record.written(Default::default()),
+            role: Role::Data,
+        };
+        let cause = Cause::Released(HolderRef::Full(Holder::from_text(holder)));
+        let (operation, edits, holders) = (Operation::Delete, vec![edit], Vec::new());
+        Applied { change: Change { operation, edits, holders, cause, ..change }, is_approved }
+    };
+    model.tell_changes(&key, &[created("www", holder), created("api", holder), deleted("ingress/shop/web")]);
+    assert_eq!(
+        told(model.effects.take()),
+        [
+            "DNSZone Programmed Delete: deleted old.example.com A 192.0.2.1 (ttl 300), which ingress shop/web no longer asks for",
+            "RecordSet Programmed Create: created www.example.com A 192.0.2.1 (ttl 300); created api.example.com A 192.0.2.1 (ttl 300) (DNSZone zonekeeper-system/example-com)",
+        ]
+    );
+    // What is deleted for an object that is there is told on it.
+    model.tell_changes(&key, &[deleted(holder)]);
+    assert!(told(model.effects.take())[0].starts_with("RecordSet Programmed Delete: deleted old"));
+}
+
+#[test]
+fn ten_thousand_changes_at_once_cost_a_hundred_events_and_one() {
+    let mut model = new_model();
+    see(&mut model, Sight::Applied(zone()));
+    list_all(&mut model);
+    let key = ZoneKey { namespace: "zonekeeper-system".into(), name: "example-com".into() };
+    for number in 0..10_000 {
+        let name = format!("n{number}");
+        model.tell_changes(&key, &[created(&name, &format!("recordset/gone/{name}"))]);
+    }
+    assert_eq!(told(model.effects.take()).len(), 100);
+    let later = told(model.proceed(now().later(Duration::from_secs(10))));
+    let told: Vec<_> = later.iter().filter(|event| event.contains("too much at once")).collect();
+    assert!(matches!(&told[..], [one] if one.contains("9900 created")), "{later:?}");
+}
+
+#[test]
+fn what_lasts_a_moment_is_not_told() {
+    let pending = Verdict::new(Reason::Pending, "the marker key is being made");
+    let ready = Verdict::new(Reason::Programmed, "the zone holds what is wanted");
+    for kind in Kind::ALL {
+        assert!(!kind.tells(None, &pending) && !kind.tells(Some(&ready), &pending), "{kind:?}");
+        assert!(kind.tells(Some(&pending), &ready), "{kind:?}");
+    }
 }
 
 #[test]

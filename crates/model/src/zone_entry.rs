@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 use std::time::Instant;
 use zonekeeper_api::{
     DNSZone, GoDuration, GuardStatus, Reason,
-    wellknown::{APPROVE_PLAN, ZONE_FINALIZER},
+    wellknown::{APPROVE_PLAN, APPROVED_BY, ZONE_FINALIZER},
 };
 use zonekeeper_kernel::{
     guard::{Approval, Window},
@@ -28,11 +28,13 @@ use zonekeeper_sources::{Reading, object::ObjectRef};
 
 use crate::{
     Key,
+    clock::Now,
     conditions::Verdict,
     confirmation::Confirmed,
+    history::{GivenApproval, History},
     outbox::StatusOutbox,
     pacing::Pacing,
-    pass::{Reserved, Survey},
+    pass::{Applied, Reserved, Survey},
     small_map::SmallMap,
     status,
     worker::{GuardRecord, Settings},
@@ -96,6 +98,13 @@ pub struct ZoneEntry {
     /// How often it is scanned where the request budget stretches the interval.
     pub effective_interval: Option<GoDuration>,
     pub synced: Option<Time>,
+    pub history: History,
+    /// When it was last read and compared without an error.
+    pub read: Option<Time>,
+    /// When the pass under way, or the last one, began, and whether it reads the zone.
+    pub begun: Option<(Instant, Reads)>,
+    /// Since when something is to be done that is neither done nor held.
+    pub pending_since: Option<Instant>,
     pub handled: Option<String>,
     /// What was requested when the pass under way, or the last one, began.
     pub requested: Option<String>,
@@ -121,6 +130,13 @@ pub enum Awaits {
     Confirmation(u64),
     /// This memory of the guard in the zone's status.
     Saving(GuardRecord),
+}
+
+/// Whether a pass reads its zone, or knows it from before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reads {
+    Zone,
+    Nothing,
 }
 
 /// Who wishes something of a zone.
@@ -286,6 +302,10 @@ impl ZoneEntry {
             guard: status.guard.unwrap_or_default(),
             effective_interval: None,
             synced: status.last_sync_time,
+            history: History::recalled(status.history),
+            read: None,
+            begun: None,
+            pending_since: None,
             handled: status.last_handled_reconcile_at,
             requested: None,
             wants_scan: false,
@@ -335,6 +355,7 @@ impl ZoneEntry {
         let status = self.object.status.clone().unwrap_or_default();
         self.guard = status.guard.unwrap_or_default();
         self.synced = status.last_sync_time;
+        self.history = History::recalled(status.history);
         self.handled = status.last_handled_reconcile_at;
     }
 
@@ -432,6 +453,7 @@ impl ZoneEntry {
     pub fn touch(&mut self, name: Name, now: Instant) {
         self.dirty.add(name);
         self.pacing.touched(now);
+        self.pending_since.get_or_insert(now);
     }
 
     /// What was approved is carried out: its hash does not work again.
@@ -458,6 +480,39 @@ impl ZoneEntry {
     fn reading_digest(&self) -> String {
         let Some(reading) = &self.reading else { return String::new() };
         HEXLOWER.encode(&Sha256::digest(reading.key().0.as_bytes())[..8])
+    }
+
+    /// A pass is over: what came since it began is pending, and what it left undone stays so.
+    pub fn settle_pending(&mut self, is_unfinished: bool) {
+        if is_unfinished {
+            return;
+        }
+        let begun = self.begun.map(|(begun, _)| begun);
+        self.pending_since = begun.filter(|_| !self.dirty.is_clean());
+    }
+
+    /// Notes changes that were made. The status lists them with the time of the last write, which it says once a second at
+    /// most, and after every look at the whole zone: a burst costs no write of its own.
+    pub fn note_applied(&mut self, applied: &[Applied], now: Now) {
+        if applied.is_empty() {
+            return;
+        }
+        let time = now.time();
+        let approval = self.given_approval();
+        self.history.note(applied, &time, approval.as_ref());
+        if self.synced.as_ref() != Some(&time) {
+            self.history.show();
+        }
+        self.synced = Some(time);
+    }
+
+    /// The approval that is being carried out, and who gave it where the annotation beside it says so.
+    pub fn given_approval(&self) -> Option<GivenApproval> {
+        let annotations = self.object.annotations();
+        let hash = self.guard.pending_approval.as_ref().or_else(|| annotations.get(APPROVE_PLAN))?;
+        let said = annotations.get(APPROVED_BY).and_then(|text| text.split_once(' '));
+        let approver = said.filter(|(approved, _)| approved == hash).map(|(_, name)| name.to_owned());
+        Some(GivenApproval { hash: hash.clone(), approver })
     }
 
     /// What a person has approved and was not carried out yet.

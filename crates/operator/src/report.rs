@@ -1,8 +1,8 @@
 //! What people and machines read of a plan: text, Markdown and JSON.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use zonekeeper_kernel::{
-    attribute::{PROXIED, TAGS},
+    attribute::{AttributeValue, PROXIED, TAGS},
     guard::{self, HeldFor, Verdict},
     name::Name,
     plan::{Cause, Change, Operation, SetState},
@@ -180,8 +180,13 @@ impl Report {
             text.push_str("\n| | Name | Type | Before | After | |\n|---|---|---|---|---|---|\n");
             for shown in shown {
                 let cell = |states: &[SetState]| {
-                    let cells: Vec<String> =
-                        states.iter().map(|state| format!("`{}`", escaped(&render::values(state)))).collect();
+                    let cells: Vec<String> = states
+                        .iter()
+                        .map(|state| {
+                            let (values, notes) = (render::values(state), render::notes(state));
+                            format!("`{}` ({})", escaped(&values), escaped(&notes))
+                        })
+                        .collect();
                     cells.join(" ")
                 };
                 let (before, after) = (cell(&shown.change.before()), cell(&shown.change.after()));
@@ -307,38 +312,47 @@ pub fn change_json(shown: &Shown<'_>) -> Value {
         "held": shown.held.is_some(),
         "reason": reason,
         "message": message,
-        "markerOnly": shown.change.is_marker_only(),
+        "markerOnly": render::is_marking(shown.change),
     })
 }
 
 /// A set as JSON; where a name changes between several types, their values carry the type.
 fn state_json(states: &[SetState]) -> Value {
-    match states {
-        [] => Value::Null,
-        [one] => {
-            let values: Vec<String> = one.values.iter().map(ToString::to_string).collect();
-            json!({
-                "type": one.rtype.to_string(),
-                "ttl": one.ttl.0,
-                "values": values,
-                "proxied": one.attributes.is_on(PROXIED),
-                "tags": one.attributes.list(TAGS),
-            })
-        }
-        several => {
-            let types: Vec<String> = several.iter().map(|state| state.rtype.to_string()).collect();
-            let values: Vec<String> = several
-                .iter()
-                .flat_map(|state| state.values.iter().map(|value| format!("{} {value}", state.rtype)))
-                .collect();
-            json!({
-                "type": types.join("+"),
-                "ttl": several[0].ttl.0,
-                "values": values,
-                "proxied": several.iter().any(|state| state.attributes.is_on(PROXIED)),
-                "tags": several[0].attributes.list(TAGS),
-            })
-        }
+    let Some(first) = states.first() else { return Value::Null };
+    let types: Vec<String> = states.iter().map(|state| state.rtype.to_string()).collect();
+    let values: Vec<String> = match states {
+        [one] => one.values.iter().map(ToString::to_string).collect(),
+        several => several
+            .iter()
+            .flat_map(|state| state.values.iter().map(|value| format!("{} {value}", state.rtype)))
+            .collect(),
+    };
+    let mut json = json!({
+        "type": types.join("+"),
+        "ttl": first.ttl.0,
+        "values": values,
+        "proxied": states.iter().any(|state| state.attributes.is_on(PROXIED)),
+        "tags": first.attributes.list(TAGS),
+    });
+    if let Some(comment) = &first.comment {
+        json["comment"] = (&**comment).into();
+    }
+    // What is off is not listed.
+    let settings =
+        first.attributes.iter().filter(|(name, value)| ![PROXIED, TAGS].contains(name) && !value.is_unset());
+    let settings: Map<String, Value> =
+        settings.map(|(name, value)| (name.to_owned(), attribute_json(value))).collect();
+    if !settings.is_empty() {
+        json["settings"] = settings.into();
+    }
+    json
+}
+
+fn attribute_json(value: &AttributeValue) -> Value {
+    match value {
+        AttributeValue::Flag(is_on) => (*is_on).into(),
+        AttributeValue::Text(text) => (&**text).into(),
+        AttributeValue::List(texts) => json!(texts),
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::{sync::Arc, time::Duration};
 
+use zonekeeper_kernel::capability::Capabilities;
+
 use crate::{
     Provider, ProviderError,
     builtin::{self, Builtin},
@@ -75,6 +77,14 @@ impl Backend {
             Self::Cloudflare(settings) => cloudflare::open(settings, context),
             Self::Rfc2136(settings) => rfc2136::open(settings, context),
             Self::Builtin(settings) => builtin::open(settings, context).await,
+        }
+    }
+
+    /// What its zones can hold, as far as that is known without a call.
+    pub fn capabilities(&self) -> Capabilities {
+        match self {
+            Self::Cloudflare(_) => cloudflare::capabilities::of_largest_plan(),
+            Self::Rfc2136(_) | Self::Builtin(_) => Capabilities::standard(),
         }
     }
 

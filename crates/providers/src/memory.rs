@@ -20,6 +20,8 @@ use crate::{Effect, Outcome, Progress, Provider, ProviderError, ZoneAccess, Zone
 #[derive(Debug, Clone, Default)]
 pub struct Memory {
     zones: Arc<Mutex<BTreeMap<Name, Arc<MemoryZone>>>>,
+    /// Every zone that is asked for is there, with these.
+    everywhere: Option<Capabilities>,
 }
 
 /// What a zone makes of sets before they are planned.
@@ -54,6 +56,11 @@ impl Memory {
         self.insert(domain, MemoryZone { traits, adapts: Some(adapts), state: Mutex::default() })
     }
 
+    /// Has every zone that is asked for, empty.
+    pub fn everywhere(capabilities: Capabilities) -> Self {
+        Self { everywhere: Some(capabilities), ..Self::default() }
+    }
+
     fn insert(&self, domain: Name, zone: MemoryZone) -> Arc<MemoryZone> {
         let zone = Arc::new(zone);
         lock(&self.zones).insert(domain, zone.clone());
@@ -64,9 +71,13 @@ impl Memory {
 #[async_trait]
 impl Provider for Memory {
     async fn open(&self, domain: &Name, _id: Option<&str>) -> Result<Arc<dyn ZoneAccess>, ProviderError> {
-        match lock(&self.zones).get(domain) {
-            Some(zone) => Ok(zone.clone()),
-            None => Err(ProviderError::ZoneNotFound { message: format!("zone {domain} is not in memory") }),
+        let found = lock(&self.zones).get(domain).cloned();
+        match (found, &self.everywhere) {
+            (Some(zone), _) => Ok(zone),
+            (None, Some(capabilities)) => Ok(self.add(domain.clone(), capabilities.clone())),
+            (None, None) => {
+                Err(ProviderError::ZoneNotFound { message: format!("zone {domain} is not in memory") })
+            }
         }
     }
 }

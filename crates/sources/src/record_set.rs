@@ -89,7 +89,7 @@ pub fn record_set(
 
 /// Cloudflare's options as attributes. A flag that is off says something only of what a zone can turn on for all.
 fn attributes(declared: &CloudflareRecord) -> Attributes {
-    let settings = declared.settings.clone().unwrap_or_default();
+    let settings = declared.settings.unwrap_or_default();
     let flags = [
         (PROXIED, declared.proxied),
         (FLATTEN_CNAME, settings.flatten_cname.then_some(true)),

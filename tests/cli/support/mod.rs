@@ -1,5 +1,6 @@
 //! What all tests of the command line share: the binary, folders of manifests, Cloudflare's simulator.
 
+pub mod api;
 pub mod binary;
 pub mod lab;
 pub mod manifest;

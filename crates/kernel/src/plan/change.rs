@@ -1,8 +1,11 @@
 //! A change: what happens to one set, as edits of single records in a safe order.
 
+use std::collections::BTreeSet;
+
 use crate::{
     attribute::Attributes,
     holder::{Holder, HolderRef},
+    marker::comment,
     name::Name,
     rdata::{Rdata, RecordType},
     record::{LiveRecord, Record, Ttl},
@@ -105,6 +108,9 @@ pub struct SetState {
     pub attributes: Attributes,
     /// Its values, sorted.
     pub values: Vec<Rdata>,
+    /// What people wrote in the comments of its records, without our markers; different texts are joined. None where no
+    /// record of this side is written.
+    pub comment: Option<Box<str>>,
 }
 
 // === impl Operation ===
@@ -156,7 +162,27 @@ impl Edit {
         }
     }
 
-    /// Whether nothing but a marker changes: the claim, not the answer.
+    /// Whether the text that people wrote in a comment changes.
+    fn changes_comment(&self) -> bool {
+        match self {
+            Self::Update { before, after, role: Role::Data } => text(&before.comment) != text(&after.comment),
+            Self::Update { role: Role::Marker, .. } | Self::Create { .. } | Self::Delete { .. } => false,
+        }
+    }
+
+    /// Whether a record that carried no marker gets one.
+    fn claims(&self) -> bool {
+        match self {
+            Self::Create { role, .. } => *role == Role::Marker,
+            Self::Update { before, after, role: Role::Data } => {
+                comment::split(&before.comment).marker.is_none()
+                    && comment::split(&after.comment).marker.is_some()
+            }
+            Self::Update { role: Role::Marker, .. } | Self::Delete { .. } => false,
+        }
+    }
+
+    /// Whether nothing but a marker or a comment changes: the claim, not the answer.
     pub fn is_marker_only(&self) -> bool {
         match self {
             Self::Update { before, after, role: Role::Data } => {
@@ -179,16 +205,28 @@ impl Change {
         self.edits.iter().all(Edit::is_marker_only)
     }
 
+    /// Whether the text that people wrote in a comment changes.
+    pub fn changes_comment(&self) -> bool {
+        self.edits.iter().any(Edit::changes_comment)
+    }
+
+    /// Whether records that were already there, and that nothing else changes, become ours.
+    pub fn is_adoption(&self) -> bool {
+        self.cause == Cause::Wanted && self.is_marker_only() && self.edits.iter().any(Edit::claims)
+    }
+
     /// The sets before the change; none for a new one.
     pub fn before(&self) -> Vec<SetState> {
         let records = self.data().filter_map(|edit| edit.before());
-        self.states(records.map(|record| (&record.rdata, record.ttl, &record.attributes)))
+        let looks = records.map(|record| (&record.rdata, record.ttl, &record.attributes, &*record.comment));
+        self.states(looks)
     }
 
     /// The sets after the change; none where it goes.
     pub fn after(&self) -> Vec<SetState> {
         let records = self.data().filter_map(|edit| edit.after());
-        self.states(records.map(|record| (&record.rdata, record.ttl, &record.attributes)))
+        let looks = records.map(|record| (&record.rdata, record.ttl, &record.attributes, &*record.comment));
+        self.states(looks)
     }
 
     /// Creates and updates come first, so that nothing is missing on the way; delegations before what
@@ -224,25 +262,34 @@ impl Change {
         self.edits.iter().filter(|edit| edit.role() == Role::Data)
     }
 
-    fn states<'a>(&self, records: impl Iterator<Item = (&'a Rdata, Ttl, &'a Attributes)>) -> Vec<SetState> {
-        let mut states: Vec<SetState> = Vec::new();
-        for (rdata, ttl, attributes) in records {
-            match states.iter_mut().find(|state| state.rtype == rdata.rtype()) {
-                Some(state) => state.values.push(rdata.clone()),
-                None => states.push(SetState {
-                    rtype: rdata.rtype(),
-                    ttl,
-                    attributes: attributes.clone(),
-                    values: vec![rdata.clone()],
-                }),
-            }
+    fn states<'a>(
+        &self,
+        records: impl Iterator<Item = (&'a Rdata, Ttl, &'a Attributes, &'a str)>,
+    ) -> Vec<SetState> {
+        let mut states: Vec<(SetState, BTreeSet<&str>)> = Vec::new();
+        for (rdata, ttl, attributes, comment) in records {
+            let at = match states.iter().position(|(state, _)| state.rtype == rdata.rtype()) {
+                Some(at) => at,
+                None => {
+                    states.push((SetState::new(rdata.rtype(), ttl, attributes.clone()), BTreeSet::new()));
+                    states.len() - 1
+                }
+            };
+            states[at].0.values.push(rdata.clone());
+            states[at].1.insert(text(comment));
         }
+        let joined = |(mut state, mut texts): (SetState, BTreeSet<&str>)| {
+            texts.remove("");
+            state.comment = Some(texts.into_iter().collect::<Vec<_>>().join(", ").into());
+            state
+        };
+        let mut states: Vec<SetState> = states.into_iter().map(joined).collect();
         for rdata in &self.unchanged {
             // All edits lie on the other side of the change: that side knows TTL and attributes.
             if !states.iter().any(|state| state.rtype == rdata.rtype())
                 && let Some((ttl, attributes)) = self.look_of(rdata.rtype())
             {
-                states.push(SetState { rtype: rdata.rtype(), ttl, attributes, values: Vec::new() });
+                states.push(SetState::new(rdata.rtype(), ttl, attributes));
             }
         }
         for state in &mut states {
@@ -252,4 +299,17 @@ impl Change {
         states.sort();
         states
     }
+}
+
+// === impl SetState ===
+
+impl SetState {
+    fn new(rtype: RecordType, ttl: Ttl, attributes: Attributes) -> Self {
+        Self { rtype, ttl, attributes, values: Vec::new(), comment: None }
+    }
+}
+
+/// What people wrote in a comment.
+fn text(comment: &str) -> &str {
+    comment::split(comment).text
 }

@@ -400,8 +400,8 @@ fn file(situation: &Situation<'_>, claims: &NameClaims<'_>, mut change: Change, 
         Policy::UpsertOnly => change.operation == Operation::Delete || change.cause == Cause::Pruned,
         Policy::CreateOnly => change.operation != Operation::Create,
     };
-    let is_reported =
-        change.cause == Cause::Drift && situation.rules.drift == Drift::Report && !change.is_marker_only();
+    let is_seen = !change.is_marker_only() || change.changes_comment();
+    let is_reported = change.cause == Cause::Drift && situation.rules.drift == Drift::Report && is_seen;
     let is_reported = is_reported && !crate::mutant::is_on("plan: drift reverted");
     match (is_withheld, is_reported) {
         (true, _) => plan.withheld.push(change),

@@ -17,6 +17,7 @@ use zonekeeper_api::{
 use zonekeeper_kernel::{
     name::Name,
     rdata::RecordType,
+    record::Ttl,
     resolve::{Intent, choose},
     zone::{Labels, ZoneKey},
 };
@@ -74,6 +75,8 @@ pub struct PlaceState {
     pub verdict: Verdict,
     pub records: Vec<WrittenRecord>,
     pub drift: Option<Drifted>,
+    /// The TTL that it gets there, where that is known.
+    pub ttl: Option<Ttl>,
 }
 
 /// What an object asks for, and who takes it.

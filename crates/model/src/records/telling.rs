@@ -56,7 +56,9 @@ impl Model {
             found => found,
         };
         let had_arrived = entry.has_arrived();
-        entry.states.insert(zone.clone(), PlaceState { verdict, records: state.records, drift });
+        entry
+            .states
+            .insert(zone.clone(), PlaceState { verdict, records: state.records, drift, ttl: state.ttl });
         if !had_arrived && entry.has_arrived() {
             let old: Vec<_> = entry
                 .places

@@ -79,6 +79,8 @@ pub struct SourceEntry {
     told: Option<(Verdict, i64)>,
     /// Whether something was written for it since this process began.
     has_written: bool,
+    /// Whether an Event has told what was written for it.
+    pub has_told_change: bool,
 }
 
 /// A set in a zone.

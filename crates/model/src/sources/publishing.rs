@@ -112,6 +112,7 @@ impl Model {
                 },
                 told: before.told,
                 has_written: before.has_written,
+                has_told_change: before.has_told_change,
             };
             self.sources.entries.insert(reference.clone(), entry);
         }

@@ -125,7 +125,8 @@ impl Model {
             Some((before, _)) => *before != verdict && !verdict.is_outage(),
             None => entry.has_written || !(verdict.is_ready() || verdict.is_outage()),
         };
-        if is_news && verdict.reason != Reason::Pending {
+        let is_told = std::mem::take(&mut entry.has_told_change) && verdict.is_in_place();
+        if is_news && !is_told && verdict.reason != Reason::Pending {
             self.effects.tell(kinds::reference(reference, uid), &verdict);
         }
         if reference.kind == Kind::Source(SourceKind::DnsEndpoint) {
@@ -180,7 +181,7 @@ impl Model {
         }
     }
 
-    fn uid_of(&self, reference: &ObjectRef) -> Option<String> {
+    pub fn uid_of(&self, reference: &ObjectRef) -> Option<String> {
         match self.sources.world.get(reference) {
             Found::Here(object) => Some(object.meta.uid.clone()).filter(|uid| !uid.is_empty()),
             Found::NotThere | Found::Deleted | Found::NotKnown => None,

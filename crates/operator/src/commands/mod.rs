@@ -1,18 +1,15 @@
 //! What the `zonekeeper` binary can do.
 
 mod apply;
+mod check;
 #[cfg(feature = "cluster")]
-mod connect;
+mod cluster;
 mod export;
 mod follow;
 mod options;
 mod plan;
 mod progress;
-#[cfg(feature = "cluster")]
-mod run;
 pub mod say;
-#[cfg(feature = "cluster")]
-mod status;
 mod table;
 mod up;
 
@@ -32,22 +29,21 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Run the operator in, or against, a cluster.
-    #[cfg(feature = "cluster")]
-    Run(run::Run),
     /// Serve and maintain the zones of a folder, without a cluster.
     Up(up::Up),
     /// Show what would change. Exit code: 0 nothing, 2 changes, 1 an error or a rejected object.
     Plan(plan::Plan),
     /// Apply once, from CI. Exit code: 0 done, 2 something is held, 1 an error, a failure or a rejected object.
     Apply(apply::Apply),
-    /// Show who asks for which records, and what became of them.
-    #[cfg(feature = "cluster")]
-    Status(status::Status),
+    /// Check a folder without credentials or network. Exit code: 0 sound, 1 an error or a rejected object.
+    Check(check::Check),
     /// Write a zone as an RFC 1035 zone file.
     Export(export::Export),
     /// Print the custom resource definitions.
     Crds,
+    #[cfg(feature = "cluster")]
+    #[command(flatten)]
+    Cluster(cluster::Command),
 }
 
 /// How a command ended.
@@ -68,7 +64,7 @@ impl Cli {
     pub fn telemetry(&self) -> Telemetry {
         match &self.command {
             #[cfg(feature = "cluster")]
-            Command::Run(run) => run.telemetry(),
+            Command::Cluster(command) => command.telemetry(),
             _once => Telemetry::default(),
         }
     }
@@ -76,18 +72,17 @@ impl Cli {
     /// Runs the command.
     pub async fn run(self) -> anyhow::Result<Ending> {
         match self.command {
-            #[cfg(feature = "cluster")]
-            Command::Run(run) => run.run().await,
             Command::Up(up) => up.run().await,
             Command::Plan(plan) => plan.run().await,
             Command::Apply(apply) => apply.run().await,
-            #[cfg(feature = "cluster")]
-            Command::Status(status) => status.run().await,
+            Command::Check(check) => check.run().await,
             Command::Export(export) => export.run().await,
             Command::Crds => {
                 say::result(zonekeeper_api::crds_yaml());
                 Ok(Ending::Done)
             }
+            #[cfg(feature = "cluster")]
+            Command::Cluster(command) => command.run().await,
         }
     }
 }

@@ -64,10 +64,23 @@ impl FolderOptions {
             reachable: Reachable { allowed: self.allow_address_source.clone(), ..Reachable::default() },
             waiting: match serving {
                 Serving::Answering => Waiting::Never,
-                Serving::Comparing | Serving::Showing => Waiting::UpTo(PATIENCE),
+                Serving::Comparing | Serving::Showing | Serving::Checking => Waiting::UpTo(PATIENCE),
             },
             serving,
         })
+    }
+
+    /// Options for which neither credentials nor a network are needed.
+    pub fn offline() -> Options {
+        let placeholder = "offline";
+        Options {
+            owner_id: Some(placeholder.into()),
+            marker_key: Some(placeholder.into()),
+            token: Some(placeholder.into()),
+            reachable: Reachable::default(),
+            waiting: Waiting::Never,
+            serving: Serving::Checking,
+        }
     }
 
     /// Reads a folder and opens it.

@@ -3,6 +3,7 @@
 use zonekeeper_kernel::{
     name::Name,
     plan::{Change, SetState},
+    render,
 };
 
 /// Names the field, the live and the desired value.
@@ -10,7 +11,7 @@ pub fn message(change: &Change, domain: &Name) -> String {
     let name = change.name.relative_to(domain);
     let differences = differences(&change.before(), &change.after());
     let what = match differences.is_empty() {
-        true => "comment: the ownership marker was changed or removed".to_owned(),
+        true => "the ownership marker was changed or removed".to_owned(),
         false => differences.join("; "),
     };
     format!("{name} {} of {domain} was changed from outside: {what}", change.rtype)
@@ -23,16 +24,14 @@ fn differences(live: &[SetState], desired: &[SetState]) -> Vec<String> {
             differences.push(format!("values: live none, desired {}", values(wanted)));
             continue;
         };
-        let mut compare = |field: &str, live: String, desired: String| {
-            if live != desired {
-                differences.push(format!("{field}: live {live}, desired {desired}"));
-            }
-        };
-        compare("values", values(found), values(wanted));
-        compare("ttl", found.ttl.to_string(), wanted.ttl.to_string());
-        for (name, live, desired) in found.attributes.differences(&wanted.attributes) {
-            compare(name, live.to_string(), desired.to_string());
+        if found.values != wanted.values {
+            differences.push(format!("values: live {}, desired {}", values(found), values(wanted)));
         }
+        let fields = render::differences(found, wanted).into_iter();
+        differences.extend(fields.map(|(field, live, desired)| {
+            let (live, desired) = (or_none(live), or_none(desired));
+            format!("{field}: live {live}, desired {desired}")
+        }));
     }
     for found in live.iter().filter(|found| !desired.iter().any(|wanted| wanted.rtype == found.rtype)) {
         differences.push(format!("values: live {} {}, desired none", found.rtype, values(found)));
@@ -42,4 +41,8 @@ fn differences(live: &[SetState], desired: &[SetState]) -> Vec<String> {
 
 fn values(state: &SetState) -> String {
     state.values.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
+fn or_none(value: String) -> String {
+    if value.is_empty() { "none".into() } else { value }
 }

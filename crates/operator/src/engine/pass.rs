@@ -10,6 +10,7 @@ use zonekeeper_kernel::{
     holder::Holder,
     name::Name,
     plan::{Change, Edit, Evidence, Operation, Plan, Role, Scope},
+    rdata::RecordType,
     render,
 };
 use zonekeeper_providers::{Outcome, Progress, ProviderError, Retry, Waiting, Writes, ZoneAccess, describe};
@@ -62,6 +63,8 @@ pub enum GuardMemory<'a> {
 pub struct Pass {
     /// Changes that were applied, in order.
     pub applied: Vec<Change>,
+    /// Sets among them that only an approval released.
+    pub approved: BTreeSet<(Name, RecordType)>,
     /// Changes that the provider refused or that could not be sent.
     pub failed: Vec<Failure>,
     /// What is left: rejections, orphans, reported drift, counts.
@@ -328,6 +331,10 @@ impl ZoneWorker {
                         self.cache.patch(effect);
                     }
                     log::applied(&self.settings.registry.domain, &change);
+                    let place = (change.name.clone(), change.rtype);
+                    if pass.verdict.released.contains(&place) {
+                        pass.approved.insert(place);
+                    }
                     pass.applied.push(change);
                     continue;
                 }

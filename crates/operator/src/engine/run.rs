@@ -23,7 +23,9 @@ use zonekeeper_providers::ProviderError;
 use zonekeeper_model::{
     conditions::Verdict,
     holders::About,
-    pass::{IntentState, Left, Needs, Outstanding, PassRequest, PassResult, Reserved, Survey, ZonePass},
+    pass::{
+        Applied, IntentState, Left, Needs, Outstanding, PassRequest, PassResult, Reserved, Survey, ZonePass,
+    },
     reasons,
 };
 
@@ -93,7 +95,7 @@ pub async fn run_pass(request: PassRequest, worker: &mut ZoneWorker) -> Result<P
     let mut pass = worker.pass(&order).await?;
     if let Some(record) = pass.must_save.take() {
         let needs = Needs::Saved(record);
-        return Ok(PassResult::Interrupted { applied: pass.applied, needs });
+        return Ok(PassResult::Interrupted { applied: applied(pass.applied, &pass.approved), needs });
     }
     let is_left = |orphan: &&Orphan| evidence.retains((&orphan.name, orphan.rdata.rtype()), &orphan.holder);
     orphans.iter().filter(is_left).for_each(|orphan| worker.disclaim(&orphan.name, &orphan.rdata));
@@ -152,6 +154,7 @@ fn refused(request: PassRequest, worker: &ZoneWorker, plan: Plan, why: Verdict) 
         verdict: why.clone(),
         records: Vec::new(),
         drift: None,
+        ttl: None,
         has_written: false,
     };
     ZonePass {
@@ -241,6 +244,7 @@ fn account(
             verdict,
             records: records(worker, name, intent, set),
             drift,
+            ttl: set.map(|set| set.ttl),
             has_written: fates.has_written(name, intent),
         });
     }
@@ -263,10 +267,17 @@ fn account(
         has_held: !pass.verdict.held.is_empty(),
         retry: pass.retry,
         failure: pass.failed.into_iter().map(|failure| failure.error).next(),
-        applied: pass.applied,
+        applied: applied(pass.applied, &pass.approved),
         names: request.names,
         cut_comments: pass.plan.cut_comments,
     }
+}
+
+/// Changes that were made, each with whether an approval released it.
+fn applied(changes: Vec<Change>, approved: &BTreeSet<(Name, RecordType)>) -> Vec<Applied> {
+    let is_approved =
+        |change: &Change| !approved.is_empty() && approved.contains(&(change.name.clone(), change.rtype));
+    changes.into_iter().map(|change| Applied { is_approved: is_approved(&change), change }).collect()
 }
 
 /// Whether a change is about what an object wishes.

@@ -18,7 +18,7 @@ use std::{
 pub use files::Listing;
 use kube::{Resource, ResourceExt};
 use serde_json::json;
-use zonekeeper_api::{API_VERSION, AddressSource, DNSProvider, DNSZone, RecordSet};
+use zonekeeper_api::{API_VERSION, AddressSource, DNSProvider, DNSZone, RecordSet, SecretReference};
 use zonekeeper_kernel::zone::Labels;
 use zonekeeper_sources::object::{Object, ObjectRef};
 
@@ -112,6 +112,24 @@ impl Folder {
                 })
         };
         self.secrets.iter().find(matches).map(|(_, secret)| secret)
+    }
+
+    /// The same, where references to Secrets that it does not have are left out: to check it without credentials.
+    pub fn without_missing_secrets(mut self) -> Self {
+        let mut providers = std::mem::take(&mut self.providers);
+        for spec in providers.iter_mut().map(|declared| &mut declared.object.spec) {
+            let is_here = |reference: &SecretReference| {
+                self.secret(reference.namespace.as_deref(), &reference.name).is_some()
+            };
+            if let Some(servers) = &mut spec.rfc2136 {
+                servers.tsig_secret_ref.take_if(|reference| !is_here(reference));
+                servers.transfer_tsig_secret_ref.take_if(|reference| !is_here(reference));
+            }
+            let key = &mut spec.registry.txt.encryption_key_secret_ref;
+            key.take_if(|key| self.secret(key.namespace.as_deref(), &key.name).is_none());
+        }
+        self.providers = providers;
+        self
     }
 
     /// Whether an object that another version of the folder declares is gone.

@@ -21,12 +21,18 @@ use tokio::sync::{Semaphore, mpsc};
 
 use zonekeeper_model::events::ObjectEvent;
 
-use crate::runner::tasks::{self, Task};
+use crate::{
+    runner::tasks::{self, Task},
+    serve::Metrics,
+};
 
 const CONTROLLER: &str = "zonekeeper.dev/controller";
 /// What waits to be told; beyond that the newest are dropped, so that a flood never fills the memory.
 const WAITING: usize = 5_000;
 const AT_ONCE: usize = 8;
+/// So many Events are told without a pause, and so many a second after that: a flood must not be one of the API server's.
+const BURST: u32 = 300;
+const PER_SECOND: u32 = 25;
 const PATIENCE: Duration = Duration::from_secs(10);
 /// The same words within this time are one Event.
 const SERIES: Duration = Duration::from_secs(360);
@@ -37,6 +43,14 @@ const LONGEST_NAME: usize = 236;
 #[derive(Clone)]
 pub struct EventPublisher {
     queue: mpsc::Sender<ObjectEvent>,
+    metrics: Arc<Metrics>,
+}
+
+/// How many Events may be told now, and when the next.
+#[derive(Debug)]
+struct Pace {
+    left: u32,
+    filled: Instant,
 }
 
 /// What was said a short time ago: numbers alone, for it may be much.
@@ -59,12 +73,14 @@ struct Said {
 
 impl EventPublisher {
     /// A teller in the name of this instance.
-    pub fn new(client: Client, instance: String) -> Self {
+    pub fn new(client: Client, instance: String, metrics: Arc<Metrics>) -> Self {
         let (queue, mut waiting) = mpsc::channel::<ObjectEvent>(WAITING);
         let instance: Arc<str> = instance.into();
         tokio::spawn(async move {
             let (slots, mut recent) = (Arc::new(Semaphore::new(AT_ONCE)), Recent::default());
+            let mut pace = Pace { left: BURST, filled: Instant::now() };
             while let Some(saying) = waiting.recv().await {
+                tokio::time::sleep(pace.next(Instant::now())).await;
                 let Ok(slot) = slots.clone().acquire_owned().await else { return };
                 let said = recent.note(fingerprint(&saying), Instant::now());
                 let (client, instance) = (client.clone(), instance.clone());
@@ -79,14 +95,41 @@ impl EventPublisher {
                 });
             }
         });
-        Self { queue }
+        Self { queue, metrics }
+    }
+
+    /// How many Events wait to be told.
+    pub fn waiting(&self) -> usize {
+        WAITING - self.queue.capacity()
     }
 
     /// Tells something of an object.
     pub fn say(&self, saying: ObjectEvent) {
         if self.queue.try_send(saying).is_err() {
+            self.metrics.count_dropped_event();
             tracing::debug!("too many Events wait; one is dropped");
         }
+    }
+}
+
+// === impl Pace ===
+
+impl Pace {
+    /// How long the next Event waits.
+    fn next(&mut self, now: Instant) -> Duration {
+        let one = Duration::from_secs(1) / PER_SECOND;
+        let earned = now.saturating_duration_since(self.filled).as_nanos() / one.as_nanos();
+        if earned > 0 {
+            self.left = self.left.saturating_add(u32::try_from(earned).unwrap_or(u32::MAX)).min(BURST);
+            self.filled = now;
+        }
+        if self.left > 0 {
+            self.left -= 1;
+            return Duration::ZERO;
+        }
+        // One is earned by the time that it is told.
+        self.filled = now + one;
+        one
     }
 }
 
@@ -115,9 +158,10 @@ impl Recent {
 
 /// Equal for the same words about the same object.
 fn fingerprint(told: &ObjectEvent) -> u64 {
-    let ObjectEvent { object, is_normal, reason, note } = told;
+    let ObjectEvent { object, is_normal, reason, action, note } = told;
     let mut hasher = DefaultHasher::new();
-    (&object.kind, &object.namespace, &object.name, &object.uid, is_normal, reason, note).hash(&mut hasher);
+    (&object.kind, &object.namespace, &object.name, &object.uid, is_normal, reason, action, note)
+        .hash(&mut hasher);
     hasher.finish()
 }
 
@@ -150,7 +194,7 @@ fn event_of(told: ObjectEvent, instance: &str, said: Said) -> Event {
         type_: Some(if told.is_normal { "Normal" } else { "Warning" }.into()),
         reason: Some(told.reason.as_str().into()),
         note: Some(told.note),
-        action: Some("Reconcile".into()),
+        action: Some(told.action.as_str().into()),
         event_time: Some(now),
         regarding: Some(told.object),
         reporting_controller: Some(CONTROLLER.into()),
@@ -189,6 +233,20 @@ mod tests {
         assert_eq!(anew.count, 1);
         assert_ne!(anew.number, first.number);
         assert_eq!(recent.said.len(), 1);
+    }
+
+    #[test]
+    fn a_flood_of_events_is_told_at_a_steady_pace() {
+        let begun = Instant::now();
+        let mut pace = Pace { left: BURST, filled: begun };
+        let mut now = begun;
+        for _ in 0..BURST + 10 * PER_SECOND {
+            now += pace.next(now);
+        }
+        assert_eq!(now - begun, Duration::from_secs(10));
+        // After a calm as many may come at once again.
+        now += Duration::from_secs(60);
+        assert!((0..BURST).all(|_| pace.next(now).is_zero()));
     }
 
     #[test]

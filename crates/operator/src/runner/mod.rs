@@ -97,7 +97,7 @@ pub async fn run(options: Options, owner: String) {
     let mut model = Model::new(options.namespace, options.controller_name, owner, clock::now());
     let mut runner = Runner {
         writer: Writer::new(options.client.clone(), sender.clone()),
-        teller: EventPublisher::new(options.client.clone(), instance),
+        teller: EventPublisher::new(options.client.clone(), instance, options.metrics.clone()),
         client: options.client,
         watching: options.watching,
         events: sender,
@@ -130,6 +130,7 @@ pub async fn run(options: Options, owner: String) {
         }
         model.is_bursting = runner.writer.has_many_under_way();
         runner.execute(model.proceed(clock::now()));
+        runner.metrics.set_queue("messages", messages.len());
         if model.is_ending && !model.is_busy() {
             return;
         }
@@ -229,6 +230,7 @@ impl Runner {
                 self.metrics.set(*figures);
                 let budgets = self.engine.budgets().into_iter();
                 budgets.for_each(|(provider, left)| self.metrics.set_budget(provider, left));
+                self.metrics.set_queue("events", self.teller.waiting());
             }
         }
     }

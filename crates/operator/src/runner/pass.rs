@@ -26,7 +26,7 @@ pub async fn run(start: StartPass, engine: Arc<Engine>, metrics: Arc<Metrics>) -
     };
     let done = tasks::caught(Task::Pass, pass).await;
     let Some((worker, result)) = done else { return lost(zone, number) };
-    metrics.observe(&result, begun.elapsed());
+    metrics.observe(&zone, &result, begun.elapsed());
     let settling = worker.settles_at().map(|due| {
         let names = worker.settling_names().cloned().collect();
         Settling { due: due.into_std(), names }

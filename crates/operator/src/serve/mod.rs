@@ -2,17 +2,16 @@
 
 pub mod api;
 mod ear;
+mod health;
 
 pub use ear::Ear;
+pub use health::Health;
 
 use std::{
     collections::BTreeMap,
     net::SocketAddr,
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering},
-    },
-    time::{Duration, Instant},
+    sync::{Arc, Mutex, PoisonError, atomic::AtomicI64},
+    time::Duration,
 };
 
 use anyhow::Context;
@@ -29,7 +28,7 @@ use prometheus_client::{
 };
 use zonekeeper_api::Reason;
 use zonekeeper_kernel::{
-    plan::{Change, Operation},
+    plan::{Cause, Operation},
     zone::ZoneKey,
 };
 use zonekeeper_providers::{
@@ -38,24 +37,11 @@ use zonekeeper_providers::{
 };
 
 use zonekeeper_model::{
-    figures::{Figures, ZoneFigures},
-    pass::PassResult,
+    figures::{Figures, ProviderFigures, ZoneFigures},
+    pass::{Applied, PassResult},
 };
 
 use crate::runner::tasks;
-
-/// A model that has not moved for this long hangs.
-const HANGING: Duration = Duration::from_secs(120);
-
-/// Whether the operator does its work.
-#[derive(Debug)]
-pub struct Health {
-    begun: Instant,
-    is_synced: AtomicBool,
-    /// Whether this replica leads, or waits for its turn.
-    leads: AtomicBool,
-    last_beat_millis: AtomicU64,
-}
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct PassLabels {
@@ -69,16 +55,35 @@ struct ChangeLabels {
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct ZoneLabels {
-    namespace: String,
-    name: String,
+    /// Not `namespace`: Prometheus has a label of that name for the pod that it asks.
+    zone_namespace: String,
+    zone: String,
     domain: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct RecordLabels {
-    namespace: String,
-    name: String,
+    zone_namespace: String,
+    zone: String,
     state: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct RequestedLabels {
+    zone_namespace: String,
+    zone: String,
+    reason: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct RevertLabels {
+    zone_namespace: String,
+    zone: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct QueueLabels {
+    queue: &'static str,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -107,52 +112,19 @@ pub struct Metrics {
     records: Family<RecordLabels, Gauge>,
     held: Family<ZoneLabels, Gauge>,
     ready: Family<ZoneLabels, Gauge>,
-    last_success: Family<ZoneLabels, Gauge>,
+    last_read: Family<ZoneLabels, Gauge>,
+    last_write: Family<ZoneLabels, Gauge>,
+    pending: Family<ZoneLabels, Gauge>,
+    requested: Family<RequestedLabels, Gauge>,
+    reverts: Family<RevertLabels, Counter>,
     budget: Family<ProviderLabels, Gauge>,
+    budget_limit: Family<ProviderLabels, Gauge>,
+    token_expiry: Family<ProviderLabels, Gauge>,
+    queues: Family<QueueLabels, Gauge>,
+    dropped_events: Counter,
     requests: Family<RequestLabels, Histogram, fn() -> Histogram>,
     objects: Family<ObjectLabels, Gauge>,
     leader: Gauge<i64, AtomicI64>,
-}
-
-// === impl Health ===
-
-impl Default for Health {
-    fn default() -> Self {
-        Self {
-            begun: Instant::now(),
-            is_synced: AtomicBool::new(false),
-            leads: AtomicBool::new(false),
-            last_beat_millis: AtomicU64::new(0),
-        }
-    }
-}
-
-impl Health {
-    /// The model has taken something in.
-    pub fn beat(&self) {
-        self.last_beat_millis.store(self.begun.elapsed().as_millis() as u64, Ordering::Relaxed);
-    }
-
-    /// All kinds were listed.
-    pub fn set_synced(&self) {
-        self.is_synced.store(true, Ordering::Relaxed);
-    }
-
-    /// This replica leads from now on.
-    pub fn set_leading(&self) {
-        self.leads.store(true, Ordering::Relaxed);
-        self.beat();
-    }
-
-    fn is_healthy(&self) -> bool {
-        let beat = Duration::from_millis(self.last_beat_millis.load(Ordering::Relaxed));
-        !self.leads.load(Ordering::Relaxed) || self.begun.elapsed().saturating_sub(beat) < HANGING
-    }
-
-    /// A replica that waits for its turn is ready to take it.
-    fn is_ready(&self) -> bool {
-        self.is_healthy() && (!self.leads.load(Ordering::Relaxed) || self.is_synced.load(Ordering::Relaxed))
-    }
 }
 
 // === impl Metrics ===
@@ -170,14 +142,58 @@ impl Default for Metrics {
         registry.register("held_changes", "Changes that wait for approval", held.clone());
         let ready = Family::<ZoneLabels, Gauge>::default();
         registry.register("zone_ready", "Whether a zone is as it should be", ready.clone());
-        let last_success = Family::<ZoneLabels, Gauge>::default();
+        let last_read = Family::<ZoneLabels, Gauge>::default();
+        registry.register(
+            "zone_last_read_timestamp_seconds",
+            "The last time that the zone was read and compared without an error",
+            last_read.clone(),
+        );
+        let last_write = Family::<ZoneLabels, Gauge>::default();
         registry.register(
             "zone_last_write_timestamp_seconds",
             "The last write at the provider",
-            last_success.clone(),
+            last_write.clone(),
+        );
+        let pending = Family::<ZoneLabels, Gauge>::default();
+        registry.register(
+            "zone_oldest_pending_change_seconds",
+            "How long the oldest change has been waiting that is neither made nor held",
+            pending.clone(),
+        );
+        let requested = Family::<RequestedLabels, Gauge>::default();
+        registry.register(
+            "zone_requests",
+            "What objects ask of a zone, by what became of it",
+            requested.clone(),
+        );
+        let reverts = Family::<RevertLabels, Counter>::default();
+        registry.register(
+            "drift_reverts",
+            "Sets that were changed from outside and changed back",
+            reverts.clone(),
         );
         let budget = Family::<ProviderLabels, Gauge>::default();
         registry.register("provider_budget_requests", "Requests left in this window", budget.clone());
+        let budget_limit = Family::<ProviderLabels, Gauge>::default();
+        registry.register(
+            "provider_budget_limit_requests",
+            "Requests of a whole window",
+            budget_limit.clone(),
+        );
+        let token_expiry = Family::<ProviderLabels, Gauge>::default();
+        registry.register(
+            "provider_token_expiry_timestamp_seconds",
+            "When the credentials end, where the provider says so",
+            token_expiry.clone(),
+        );
+        let queues = Family::<QueueLabels, Gauge>::default();
+        registry.register("queue_depth", "What waits in a queue of the operator", queues.clone());
+        let dropped_events = Counter::default();
+        registry.register(
+            "dropped_events",
+            "Kubernetes Events that were not told: too many waited",
+            dropped_events.clone(),
+        );
         let requests = Family::<RequestLabels, Histogram, fn() -> Histogram>::new_with_constructor(durations);
         registry.register("provider_request_duration_seconds", "One request to a provider", requests.clone());
         let objects = Family::<ObjectLabels, Gauge>::default();
@@ -195,8 +211,16 @@ impl Default for Metrics {
             records,
             held,
             ready,
-            last_success,
+            last_read,
+            last_write,
+            pending,
+            requested,
+            reverts,
             budget,
+            budget_limit,
+            token_expiry,
+            queues,
+            dropped_events,
             requests,
             objects,
             leader,
@@ -206,13 +230,13 @@ impl Default for Metrics {
 
 impl Metrics {
     /// A pass over a zone is over, or interrupted.
-    pub fn observe(&self, result: &Result<PassResult, ProviderError>, took: Duration) {
+    pub fn observe(&self, zone: &ZoneKey, result: &Result<PassResult, ProviderError>, took: Duration) {
         match result {
             Ok(PassResult::Done(pass)) => {
-                self.count_changes(&pass.applied);
+                self.count_changes(zone, &pass.applied);
                 self.observe_pass("success", took);
             }
-            Ok(PassResult::Interrupted { applied, .. }) => self.count_changes(applied),
+            Ok(PassResult::Interrupted { applied, .. }) => self.count_changes(zone, applied),
             Err(_) => self.observe_pass("error", took),
         }
     }
@@ -221,8 +245,15 @@ impl Metrics {
         self.passes.get_or_create(&PassLabels { result }).observe(took.as_secs_f64());
     }
 
-    fn count_changes(&self, changes: &[Change]) {
-        for change in changes {
+    fn count_changes(&self, zone: &ZoneKey, applied: &[Applied]) {
+        let is_revert = |applied: &&Applied| applied.change.cause == Cause::Drift;
+        let reverts = applied.iter().filter(is_revert).count();
+        if reverts > 0 {
+            let ZoneKey { namespace, name } = zone.clone();
+            let labels = RevertLabels { zone_namespace: namespace, zone: name };
+            self.reverts.get_or_create(&labels).inc_by(reverts as u64);
+        }
+        for Applied { change, .. } in applied {
             let operation = match change.operation {
                 Operation::Create => "create",
                 Operation::Update => "update",
@@ -240,22 +271,35 @@ impl Metrics {
     /// What zones and objects are like now.
     pub fn set(&self, figures: Figures) {
         tasks::count_server_failures();
+        self.set_queue("zones", figures.waiting_zones);
         self.set_zones(figures.zones);
+        self.set_providers(figures.providers);
         self.set_objects(figures.objects);
     }
 
     fn set_zones(&self, zones: Vec<ZoneFigures>) {
         self.records.clear();
-        self.held.clear();
-        self.ready.clear();
-        self.last_success.clear();
+        self.requested.clear();
+        for family in [&self.held, &self.ready, &self.last_read, &self.last_write, &self.pending] {
+            family.clear();
+        }
         for figures in zones {
             let ZoneKey { namespace, name } = figures.zone;
             let labels =
-                ZoneLabels { namespace: namespace.clone(), name: name.clone(), domain: figures.domain };
+                ZoneLabels { zone_namespace: namespace.clone(), zone: name.clone(), domain: figures.domain };
             self.ready.get_or_create(&labels).set(i64::from(figures.is_ready));
-            if let Some(time) = figures.last_write {
-                self.last_success.get_or_create(&labels).set(time);
+            self.pending.get_or_create(&labels).set(figures.oldest_pending.as_secs() as i64);
+            for (family, time) in
+                [(&self.last_read, figures.last_read), (&self.last_write, figures.last_write)]
+            {
+                if let Some(time) = time {
+                    family.get_or_create(&labels).set(time);
+                }
+            }
+            for (reason, count) in figures.requested {
+                let (zone_namespace, zone) = (namespace.clone(), name.clone());
+                let labels = RequestedLabels { zone_namespace, zone, reason: reason.as_str() };
+                self.requested.get_or_create(&labels).set(count);
             }
             let Some((held, counts)) = figures.survey else { continue };
             self.held.get_or_create(&labels).set(i64::from(held));
@@ -266,10 +310,35 @@ impl Metrics {
                 ("foreign", counts.foreign),
                 ("orphaned", counts.orphaned),
             ] {
-                let labels = RecordLabels { namespace: namespace.clone(), name: name.clone(), state };
+                let (zone_namespace, zone) = (namespace.clone(), name.clone());
+                let labels = RecordLabels { zone_namespace, zone, state };
                 self.records.get_or_create(&labels).set(count as i64);
             }
         }
+    }
+
+    fn set_providers(&self, providers: Vec<ProviderFigures>) {
+        self.budget_limit.clear();
+        self.token_expiry.clear();
+        for figures in providers {
+            let labels = ProviderLabels { provider: figures.provider };
+            if let Some(limit) = figures.budget_limit {
+                self.budget_limit.get_or_create(&labels).set(i64::from(limit));
+            }
+            if let Some(time) = figures.token_expires {
+                self.token_expiry.get_or_create(&labels).set(time);
+            }
+        }
+    }
+
+    /// How much waits in a queue.
+    pub fn set_queue(&self, queue: &'static str, depth: usize) {
+        self.queues.get_or_create(&QueueLabels { queue }).set(depth as i64);
+    }
+
+    /// An Event was not told: too many wait.
+    pub fn count_dropped_event(&self) {
+        self.dropped_events.inc();
     }
 
     fn set_objects(&self, objects: Vec<(&'static str, Reason)>) {

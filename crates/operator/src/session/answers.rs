@@ -12,7 +12,7 @@ use zonekeeper_sources::{Addresses, Unknown};
 
 use crate::{
     address_source::{Reachable, SecretHeaders, addresses},
-    folder::Folder,
+    folder::{Declared, Folder},
 };
 
 /// How long after a failure of all its services a source is asked again, at the latest.
@@ -36,6 +36,18 @@ struct Answer {
     good: Option<Vec<IpAddr>>,
     failure: Option<String>,
     due: Instant,
+}
+
+/// What they say without being asked: addresses that stand in the manifest.
+pub fn unasked(folder: &Folder) -> Addresses {
+    let said = folder.address_sources.iter().map(|Declared { object, .. }| {
+        let key = key(object);
+        let unknown = || (Reason::TargetsUnknown, format!("AddressSource {}/{} was not asked", key.0, key.1));
+        // Checked by the schema.
+        let addresses = object.spec.static_addresses.iter().filter_map(|text| text.parse().ok()).collect();
+        (key.clone(), if object.spec.http.is_empty() { Ok(addresses) } else { Err(unknown()) })
+    });
+    Addresses(said.collect())
 }
 
 // === impl Answers ===

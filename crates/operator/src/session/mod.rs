@@ -68,6 +68,8 @@ pub enum Serving {
     Comparing,
     /// It shows what it would hold, and is the default provider.
     Showing,
+    /// It stands for every provider: nothing is asked of any, and all zones are empty.
+    Checking,
 }
 
 /// A folder at work.
@@ -292,7 +294,12 @@ impl Session {
     }
 
     async fn wishes(&mut self) -> Wishes {
-        let addresses = self.answers.ask(&self.folder, &self.options.reachable).await;
+        let addresses = match self.options.serving {
+            Serving::Checking => answers::unasked(&self.folder),
+            Serving::Answering | Serving::Comparing | Serving::Showing => {
+                self.answers.ask(&self.folder, &self.options.reachable).await
+            }
+        };
         Wishes::gather(&self.folder, &self.zones, &addresses)
     }
 

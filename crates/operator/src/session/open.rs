@@ -14,7 +14,7 @@ use zonekeeper_kernel::{
     reason::{Reason, Rejection},
     zone::{Namespaces, Zone, ZoneKey},
 };
-use zonekeeper_providers::{Answering, OpenContext, Opened, ProviderError};
+use zonekeeper_providers::{Answering, OpenContext, Opened, ProviderError, memory::Memory};
 
 use crate::{
     declare::{self, BadField, ProviderSettings, provider_settings},
@@ -147,11 +147,16 @@ impl Session {
                 is_new: false,
             });
         }
+        if self.options.serving == Serving::Checking {
+            let provider = Arc::new(Memory::everywhere(settings.backend.capabilities()));
+            let (settings, spec) = (settings.clone(), object.spec.clone());
+            return Ok(OpenProvider { settings, spec, provider, builtin: None, is_new: true });
+        }
         let before = self.providers.get(&settings.name);
         let context = OpenContext {
             answering: match self.options.serving {
                 Serving::Answering => Answering::Queries,
-                Serving::Comparing | Serving::Showing => Answering::Nothing,
+                Serving::Comparing | Serving::Showing | Serving::Checking => Answering::Nothing,
             },
             before: before
                 .map(|open| Opened { provider: open.provider.clone(), builtin: open.builtin.clone() }),

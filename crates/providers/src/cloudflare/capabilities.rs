@@ -53,6 +53,11 @@ pub fn capabilities(minimum_ttl: u32, comment_limit: usize) -> Capabilities {
     }
 }
 
+/// The same where the plan is not known: the largest one refuses least.
+pub(crate) fn of_largest_plan() -> Capabilities {
+    capabilities(30, 500)
+}
+
 fn schema() -> Schema {
     let proxied = Attribute {
         elsewhere: Elsewhere::Refused("can't be proxied; remove cloudflare.proxied"),

@@ -3,7 +3,7 @@
 pub mod api;
 pub mod batch;
 pub mod budget;
-mod capabilities;
+pub(crate) mod capabilities;
 mod check;
 pub mod convert;
 pub mod explain;

@@ -13,12 +13,22 @@ use kube::{
 const TIMEOUT: Duration = Duration::from_secs(30);
 const IN_POD: &str = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";
 
-/// Flags that every command on a cluster takes.
+/// Which cluster is meant.
 #[derive(Debug, Args)]
-pub struct ClusterOptions {
+pub struct KubeconfigOptions {
     /// A kubeconfig; default: the pod's service account, else the usual places.
     #[arg(long, value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
+    /// A context of the kubeconfig; default: its current one.
+    #[arg(long, value_name = "NAME")]
+    context: Option<String>,
+}
+
+/// Flags that every command on a cluster takes.
+#[derive(Debug, Args)]
+pub struct ClusterOptions {
+    #[command(flatten)]
+    kubeconfig: KubeconfigOptions,
     /// The operator's own namespace; default: the pod's, else the kubeconfig context's, else `default`.
     #[arg(long)]
     namespace: Option<String>,
@@ -35,18 +45,31 @@ impl ClusterOptions {
 
     /// How the API server is reached, and the operator's own namespace.
     pub async fn config(&self) -> anyhow::Result<(Config, String)> {
-        let mut config = match &self.kubeconfig {
-            Some(file) => {
-                let kubeconfig = Kubeconfig::read_from(file)
-                    .with_context(|| format!("reading the kubeconfig {}", file.display()))?;
-                Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await?
-            }
-            None => Config::infer().await.context("finding a cluster; give --kubeconfig")?,
-        };
-        config.connect_timeout = Some(TIMEOUT);
+        let config = self.kubeconfig.config().await?;
         let in_pod = std::fs::read_to_string(IN_POD).ok().map(|text| text.trim().to_owned());
         let namespace = self.namespace.clone().or(in_pod).unwrap_or(config.default_namespace.clone());
         Ok((config, namespace))
+    }
+}
+
+// === impl KubeconfigOptions ===
+
+impl KubeconfigOptions {
+    /// How the API server is reached.
+    pub async fn config(&self) -> anyhow::Result<Config> {
+        let options = KubeConfigOptions { context: self.context.clone(), ..KubeConfigOptions::default() };
+        let named = || format!("using the context {:?}", self.context.as_deref().unwrap_or("current"));
+        let mut config = match (&self.kubeconfig, &self.context) {
+            (Some(file), _) => {
+                let kubeconfig = Kubeconfig::read_from(file)
+                    .with_context(|| format!("reading the kubeconfig {}", file.display()))?;
+                Config::from_custom_kubeconfig(kubeconfig, &options).await.with_context(named)?
+            }
+            (None, Some(_)) => Config::from_kubeconfig(&options).await.with_context(named)?,
+            (None, None) => Config::infer().await.context("finding a cluster; give --kubeconfig")?,
+        };
+        config.connect_timeout = Some(TIMEOUT);
+        Ok(config)
     }
 }
 

@@ -15,7 +15,7 @@ use crate::{
     address_source::Reachable,
     commands::{
         Ending,
-        connect::{self, ClusterOptions},
+        cluster::connect::{self, ClusterOptions},
         up::ended,
     },
     kube::{lease::Election, presence::Presence},

@@ -18,7 +18,7 @@ use zonekeeper_model::overview::{self, Overview, Row};
 use crate::{
     commands::{
         Ending,
-        connect::ClusterOptions,
+        cluster::connect::ClusterOptions,
         say,
         table::{aligned, shortened},
     },
