@@ -18,9 +18,9 @@ pub struct Settings {
 pub(crate) async fn open(settings: &Settings, context: OpenContext) -> Result<Opened, ProviderError> {
     let builtin = match context.answering {
         Answering::Queries => {
-            // A server on another port answers until the new one does; on the same port only one can.
+            // A server at another address answers until the new one does; at the same one there is room for one.
             if let Some(before) = context.before.and_then(|before| before.builtin)
-                && before.local_addr().is_some_and(|address| address.port() == settings.listen.port())
+                && before.local_addr().is_some_and(|address| clash(address, settings.listen))
             {
                 before.shutdown().await;
             }
@@ -29,4 +29,25 @@ pub(crate) async fn open(settings: &Settings, context: OpenContext) -> Result<Op
         Answering::Nothing => Builtin::detached(),
     };
     Ok(Opened { provider: Arc::new(builtin.clone()), builtin: Some(builtin) })
+}
+
+/// Whether two servers can't listen there at the same time.
+fn clash(one: SocketAddr, other: SocketAddr) -> bool {
+    let is_same_host = one.ip() == other.ip() || one.ip().is_unspecified() || other.ip().is_unspecified();
+    one.port() == other.port() && is_same_host
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_server_at_the_same_address_has_to_make_room() {
+        let address = |text: &str| text.parse().unwrap();
+        let clash = |one: &str, other: &str| clash(address(one), address(other));
+        assert!(clash("127.0.0.1:53", "127.0.0.1:53"));
+        assert!(clash("0.0.0.0:53", "127.0.0.1:53") && clash("127.0.0.1:53", "[::]:53"));
+        assert!(!clash("127.0.0.1:53", "127.0.0.1:54") && !clash("127.0.0.1:53", "127.0.0.2:53"));
+        assert!(!clash("127.0.0.1:5300", "127.0.0.1:0"));
+    }
 }
