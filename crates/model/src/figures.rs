@@ -68,9 +68,17 @@ impl Model {
             zone: key.clone(),
             domain: entry.object.spec.domain.clone(),
             is_ready: entry.outbox.told.as_ref().is_some_and(|verdict| verdict.is_ready()),
-            last_read: entry.read.as_ref().map(|time| time.0.as_second()),
+            // A suspended zone is not read, and nobody waits for it.
+            last_read: entry
+                .read
+                .as_ref()
+                .filter(|_| !entry.object.spec.suspend)
+                .map(|time| time.0.as_second()),
             last_write: entry.synced.as_ref().map(|time| time.0.as_second()),
-            oldest_pending: entry.pending_since.map(|since| self.now.at - since).unwrap_or_default(),
+            oldest_pending: match entry.pending_since {
+                Some(since) if !entry.object.spec.suspend => self.now.at - since,
+                Some(_) | None => Duration::ZERO,
+            },
             requested: requested.remove(key).unwrap_or_default().into_iter().collect(),
             survey: entry.survey.as_ref().map(|survey| (survey.outstanding.plan.held, survey.counts)),
         });
