@@ -3,10 +3,11 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use zonekeeper_kernel::{
+    attribute::{AttributeValue, Attributes, FLATTEN_CNAME, IPV4_ONLY, IPV6_ONLY, PROXIED, TAGS},
     name::Name,
     plan::{Cause, Change, Edit, Operation, Role},
     rdata::{Rdata, RecordType},
-    record::{Attributes, LiveRecord, Record, Ttl},
+    record::{LiveRecord, Record, Ttl},
     render,
 };
 
@@ -67,13 +68,9 @@ fn a_record_that_gets_its_first_marker_is_adopted_and_a_marker_that_is_written_a
 fn every_field_that_differs_is_named() {
     let mut after = record(&format!("ours {MARKER}"));
     after.ttl = Ttl(600);
-    after.attributes = Attributes {
-        proxied: true,
-        flatten_cname: true,
-        ipv4_only: true,
-        ipv6_only: true,
-        tags: ["team:web".into()].into(),
-    };
+    let flags = [PROXIED, FLATTEN_CNAME, IPV4_ONLY, IPV6_ONLY].map(|name| (name.into(), true.into()));
+    let tags = AttributeValue::from_iter(["team:web"]);
+    after.attributes = flags.into_iter().chain([(TAGS.into(), tags)]).collect();
     let change = update(record(MARKER), after);
     let (before, after) = (change.before(), change.after());
     let named: Vec<&str> = render::differences(&before[0], &after[0]).into_iter().map(|it| it.0).collect();

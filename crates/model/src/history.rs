@@ -136,11 +136,12 @@ fn size(entry: &AppliedChange) -> usize {
 #[cfg(test)]
 mod tests {
     use zonekeeper_kernel::{
+        attribute::Attributes,
         holder::{Holder, HolderRef},
         name::Name,
         plan::{Edit, Role},
         rdata::{Rdata, RecordType},
-        record::{Attributes, Record, Ttl},
+        record::{Record, Ttl},
     };
 
     use super::*;

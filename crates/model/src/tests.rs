@@ -11,11 +11,12 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use zonekeeper_api::{Reason, RecordSet};
 use zonekeeper_kernel::{
+    attribute::Attributes,
     holder::{Holder, HolderRef},
     name::Name,
     plan::{Cause, Change, Edit, Operation, Role},
     rdata::{Rdata, RecordType},
-    record::{Attributes, Record, Ttl},
+    record::{Record, Ttl},
     zone::ZoneKey,
 };
 
