@@ -32,7 +32,7 @@ fn told(zone: &Value, lab: &Lab<'_>) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn the_history_of_a_zone_outlives_a_restart_and_costs_no_write_of_its_own() {
+async fn the_history_of_a_zone_outlives_a_restart_and_stays_as_it_is_while_nothing_changes() {
     let lab = Lab::new("history").await;
     lab.ready(&lab.a("www", "192.0.2.1")).await;
     lab.ready(&lab.a("www", "192.0.2.2")).await;
@@ -50,12 +50,16 @@ async fn the_history_of_a_zone_outlives_a_restart_and_costs_no_write_of_its_own(
     lab.scan().await;
     let again = lab.get("DNSZone", "zone").await.expect("it is there");
     assert_eq!(told(&again, &lab), wanted);
-    // A quiet zone is not written.
-    let version = again["metadata"]["resourceVersion"].clone();
+    // A zone in which nothing changes says the same as before, the request for a look aside.
+    let said = |zone: &Value| {
+        let mut status = zone["status"].clone();
+        status["lastHandledReconcileAt"].take();
+        status
+    };
     lab.scan().await;
     lab.scan().await;
     let quiet = lab.get("DNSZone", "zone").await.expect("it is there");
-    assert_eq!(quiet["metadata"]["resourceVersion"], version);
+    assert_eq!(said(&quiet), said(&again));
     lab.ready(&lab.a("mail", "192.0.2.3")).await;
     let longer = lab.wait("DNSZone", "zone", "one more", |zone| told(zone, &lab).len() == 4).await;
     assert_eq!(told(&longer, &lab)[0], "Create mail Wanted");

@@ -89,6 +89,8 @@ async fn an_object_that_can_not_be_read_stops_nobody() {
         let loose = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
         let schema = json!({"type": "object", "properties": {"spec": loose, "status": loose}});
         versions[0]["schema"]["openAPIV3Schema"] = schema;
+        // A field that the schema does not have can't select.
+        versions[0]["selectableFields"].take();
         lab.patch("CustomResourceDefinition", &name, json!({"spec": {"versions": versions}})).await;
     }
     let bad = |name: &str| lab.a(name, "192.0.2.1").with("values", json!({"not": "a list"}));
