@@ -482,7 +482,7 @@ fn another(rtype: RecordType, number: u8) -> Option<Rdata> {
 fn theirs(name: Name, record: LiveRecord, now: u64) -> Kept {
     let home = (name.clone(), record.rdata.rtype());
     let written = record.rdata.clone();
-    Kept { name, record, author: Author::People { since: now, was_ours: false }, home, written, since: now }
+    Kept { name, record, author: Author::People { since: now, was_ours: false }, home, written, since: now, born: now }
 }
 
 /// People make a record their own.

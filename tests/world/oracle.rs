@@ -19,6 +19,7 @@ use crate::{
 const FEW: usize = 3;
 const FEW_OWNED: usize = 10;
 const PERCENT: usize = 30;
+const WINDOW: Millis = 600_000;
 
 /// What a person has approved in a zone, set by set: each works once.
 pub type Approved = BTreeSet<(Name, RecordType)>;
@@ -92,7 +93,7 @@ impl Moment<'_> {
         });
         let is_forced = self.lately(name).any(|asked| asked.ask.adoption == Adoption::Force);
         (!is_adoption && !is_forced).then(|| {
-            format!("{name} {} {rdata} was written by people, and is changed", rdata.rtype())
+            format!("foreign: {name} {} {rdata} was written by people, and is changed", rdata.rtype())
         })
     }
 
@@ -108,7 +109,7 @@ impl Moment<'_> {
             })
             .collect();
         if asked.is_empty() {
-            return Some(format!("{name} {} {rdata} is written, and no object that may asks for it", rdata.rtype()));
+            return Some(format!("unasked: {name} {} {rdata} is written, and no object that may asks for it", rdata.rtype()));
         }
         // Law 11: a name that another namespace holds.
         let holder = self.holder(name)?;
@@ -118,7 +119,7 @@ impl Moment<'_> {
         });
         is_taken.then(|| {
             format!(
-                "{name} {} {rdata} is written for {}, and the name is held by {}",
+                "taken: {name} {} {rdata} is written for {}, and the name is held by {}",
                 rdata.rtype(),
                 asked[0].object,
                 holder.0.object
@@ -136,7 +137,7 @@ impl Moment<'_> {
                 open.object == asked.object && open.asks_for(name, rdata) && open.from + LAG < self.now
             })
         {
-            return Some(format!("{}, and {} asks for it", what(), asked.object));
+            return Some(format!("wanted: {}, and {} asks for it", what(), asked.object));
         }
         if self.approved.contains(&(name.clone(), rdata.rtype())) {
             return None;
@@ -145,7 +146,7 @@ impl Moment<'_> {
             asked.asks_for(name, rdata)
                 && asked.end.is_some_and(|(at, end)| at + LAG >= kept.since && end != End::NoEvidence)
         };
-        (!self.truth.asked.iter().any(is_cause)).then(|| format!("{} without a cause", what()))
+        (!self.truth.asked.iter().any(is_cause)).then(|| format!("causeless: {}", what()))
     }
 
     /// Law 6: a name that is asked for never becomes empty.
@@ -157,7 +158,7 @@ impl Moment<'_> {
         let (asked, _) = self.entitled(&kept.name)?;
         let is_known = asked.ask.values.as_ref().is_some_and(|values| !values.is_empty());
         (is_known && others.count() == 0)
-            .then(|| format!("{} becomes empty, and {} asks for it", kept.name, asked.object))
+            .then(|| format!("empty: {} becomes empty, and {} asks for it", kept.name, asked.object))
     }
 
     /// The only object that asks for a name, and has done so long enough under rules that let it.
@@ -208,13 +209,13 @@ impl Counts {
         if !window.is_guarded {
             return None;
         }
-        let Some(begun) = window.begun else {
-            return Some("a set goes, and no window of the guard is written down".into());
+        // Times in a status have whole seconds, and a write takes its time.
+        let is_running = |begun: &Millis| begun + WINDOW + RACE + LAG >= now;
+        let Some(begun) = window.begun.filter(is_running) else {
+            // "Sets born in the window don't count" (api.md): a window in which nothing counts yet is not written down.
+            let is_newborn = born + WINDOW >= now;
+            return (!is_newborn).then(|| "a set goes, and no window of the guard is written down".into());
         };
-        // Times in a status have whole seconds.
-        if begun + 600_000 + RACE + LAG < now {
-            return Some(format!("a set goes, and the window that is written down ended {} s ago", (now - begun) / 1000 - 600));
-        }
         if born >= begun {
             return None;
         }

@@ -13,6 +13,7 @@ use crate::{
     run::check,
     script::DOMAINS,
     server::Author,
+    truth::Asked,
     world::{State, World},
 };
 
@@ -43,19 +44,20 @@ pub async fn settle(
     if !replica.is_running() {
         *replica = start();
     }
-    for _ in 0..LOOKS {
+    for look in 0..LOOKS {
         world.changed.notify_waiters();
         tokio::time::sleep(BETWEEN).await;
         check(world)?;
         let mut state = world.lock();
         state.let_go();
         state.mend();
-        match state.is_held() {
-            true => state.approve(),
-            false if state.deleted().is_none() => break,
-            false => {}
+        if state.is_held() {
+            state.approve();
+        } else if state.deleted().is_none() && look > 0 {
+            break;
         }
     }
+    world.changed.notify_waiters();
     tokio::time::sleep(BETWEEN * 4).await;
     check(world)?;
     let before = {
@@ -68,7 +70,7 @@ pub async fn settle(
     let after = world.lock().all_writes();
     match after == before {
         true => Ok(()),
-        false => Err(format!("{} writes while nothing happens", after - before)),
+        false => Err(format!("noise: {} writes while nothing happens", after - before)),
     }
 }
 
@@ -96,7 +98,7 @@ impl State {
 
     fn judge(&self) -> Result<(), String> {
         if let Some(key) = self.deleted() {
-            return Err(format!("{}/{} was deleted long ago, and is still there", key.0, key.1));
+            return Err(format!("stuck: {}/{} was deleted long ago, and is still there", key.0, key.1));
         }
         self.left_over()?;
         for (key, thing) in self.cluster.of_kind(AnyKind::Ours(Kind::RecordSet)) {
@@ -112,11 +114,18 @@ impl State {
         let mut ours = kept.filter(|kept| kept.is_ours() && !kept.is_marker());
         let stray = ours.find(|kept| {
             let is_signed = kept.record.comment.contains("zk1:");
-            is_signed && !self.truth.open().any(|asked| asked.asks_for(&kept.name, &kept.record.rdata))
+            let is_asked = |asked: &Asked| asked.asks_for(&kept.name, &kept.record.rdata);
+            // What moved goes from its old place when it has arrived at its new one, and another may be in its way.
+            let mut was_asked = self.truth.asked.iter().filter(|asked| is_asked(asked));
+            let is_moving = was_asked.any(|was| {
+                let mut open = self.truth.open().filter(|asked| asked.object == was.object);
+                open.any(|asked| !self.has_arrived(asked) || !self.is_ready(asked))
+            });
+            is_signed && !is_moving && !self.truth.open().any(is_asked)
         });
         match stray {
             Some(kept) => Err(format!(
-                "{} {} {} {:?} is left, and no object asks for it",
+                "left: {} {} {} {:?} is left, and no object asks for it",
                 kept.name,
                 kept.record.rdata.rtype(),
                 kept.record.rdata,
@@ -126,6 +135,23 @@ impl State {
         }
     }
 
+    /// Whether an object does not say itself that it waits for something.
+    fn is_ready(&self, asked: &Asked) -> bool {
+        let key = asked.object.strip_prefix("recordset/").and_then(|key| key.split_once('/'));
+        let key = key.map(|(namespace, name)| (namespace.to_owned(), name.to_owned()));
+        let object = key.and_then(|key| self.cluster.record_set(&key));
+        let conditions = object.and_then(|object| Some(&object.status.as_ref()?.conditions));
+        conditions.is_none_or(|all| all.iter().any(|one| one.type_ == "Ready" && one.status == "True"))
+    }
+
+    /// Whether all that is asked for is there.
+    fn has_arrived(&self, asked: &Asked) -> bool {
+        let Some(values) = &asked.ask.values else { return false };
+        let name = &asked.ask.name;
+        let zone = self.servers.zones.values().find(|zone| name.is_within(&zone.domain));
+        zone.is_some_and(|zone| values.iter().all(|value| zone.at(name).any(|kept| kept.record.rdata == *value)))
+    }
+
     fn judge_record_set(&self, key: &Key, object: &RecordSet) -> Result<(), String> {
         let holder = crate::actors::holder(key);
         let Some(asked) = self.truth.open().find(|asked| asked.object == holder) else { return Ok(()) };
@@ -133,9 +159,9 @@ impl State {
         let who = || format!("{holder} ({name} {})", ask.rtype);
         let status = object.status.as_ref();
         let ready = status.and_then(|status| status.conditions.iter().find(|it| it.type_ == "Ready"));
-        let Some(ready) = ready else { return Err(format!("{} has no status", who())) };
+        let Some(ready) = ready else { return Err(format!("untrue: {} has no status", who())) };
         if status.and_then(|status| status.observed_generation) != object.meta_generation() {
-            return Err(format!("{}: its status is of another generation", who()));
+            return Err(format!("untrue: {}: its status is of another generation", who()));
         }
         let zone = self.servers.zones.values().find(|zone| name.is_within(&zone.domain));
         let Some(zone) = zone else { return Ok(()) };
@@ -144,7 +170,7 @@ impl State {
         let missing = wanted.iter().find(|value| !there.contains(value));
         let is_ready = ready.status == "True";
         if let Some(missing) = missing.filter(|_| is_ready) {
-            return Err(format!("{} says that it is ready ({}), and {missing} is not there", who(), ready.reason));
+            return Err(format!("untrue: {} says that it is ready ({}), and {missing} is not there", who(), ready.reason));
         }
         // What follows is about objects that have a name to themselves.
         let is_alone = self.truth.open().filter(|other| other.ask.name == *name).count() == 1;
@@ -160,14 +186,14 @@ impl State {
         }
         if !is_ready {
             return Err(format!(
-                "{} has its name to itself, and is not ready: {} {}",
+                "unready: {} has its name to itself, and is not ready: {} {}",
                 who(),
                 ready.reason,
                 ready.message
             ));
         }
         match zone.at(name).find(|kept| !wanted.contains(&kept.record.rdata)) {
-            Some(other) => Err(format!("{}: {} is left beside its values", who(), other.record.rdata)),
+            Some(other) => Err(format!("left: {}: {} is left beside its values", who(), other.record.rdata)),
             None => Ok(()),
         }
     }

@@ -79,7 +79,7 @@ async fn history(world: &Arc<World>, steps: &[Step]) -> Result<(), String> {
 
 pub fn check(world: &World) -> Result<(), String> {
     if let Some(panic) = crate::panics::take() {
-        world.lock().break_rule(format!("panicked: {panic}"));
+        world.lock().break_rule(format!("panic: {panic}"));
     }
     world.lock().broken.clone().map_or(Ok(()), Err)
 }

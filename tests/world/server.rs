@@ -30,6 +30,8 @@ pub struct Kept {
     /// The value that we wrote last, and since when it stands for an object.
     pub written: Rdata,
     pub since: Millis,
+    /// When it came.
+    pub born: Millis,
 }
 
 /// A zone at the provider.

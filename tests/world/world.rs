@@ -187,7 +187,7 @@ impl State {
         let lost = old.filter(|kept| {
             edit.after().is_none() && kept.is_ours() && !kept.is_marker() && !is_left(zone, &kept.name, &record_id)
         });
-        let lost = lost.map(|kept| ((kept.name.clone(), kept.record.rdata.rtype()), kept.since));
+        let lost = lost.map(|kept| ((kept.name.clone(), kept.record.rdata.rtype()), kept.born));
         if let Some(line) = line {
             self.tell(|| line);
         }
@@ -208,11 +208,12 @@ impl State {
                 let zone = self.servers.zones.get_mut(id).expect("it was there");
                 let before = zone.records.get(&record_id);
                 let since = before.map_or(now, |kept| if kept.written == after.rdata { kept.since } else { now });
+                let born = before.map_or(now, |kept| kept.born);
                 let author = match is_retained {
                     true => Author::People { since: now, was_ours: true },
                     false => Author::Us,
                 };
-                let kept = Kept { name: after.name.clone(), written: after.rdata.clone(), record, author, home, since };
+                let kept = Kept { name: after.name.clone(), written: after.rdata.clone(), record, author, home, since, born };
                 zone.records.insert(record_id.clone(), kept);
             }
             None => drop(zone.records.remove(&record_id)),
@@ -241,7 +242,7 @@ impl State {
         let begun = guard.and_then(|guard| guard.window_start.as_ref());
         let window = Window { begun: begun.map(|begun| self.clock.millis_of(begun)), is_guarded: true };
         if let Some(why) = self.counts.entry(id.to_owned()).or_default().lose(key, window, born, now) {
-            self.break_rule(format!("{}: {why}", set.0));
+            self.break_rule(format!("guard: {}: {why}", set.0));
         }
     }
 }
