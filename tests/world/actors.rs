@@ -15,7 +15,7 @@ use crate::{
     cluster::{AnyKind, Id, Thing},
     replica::NAMESPACE,
     script::{Act, Comment, DOMAINS, Fault, LABELS, Object, Person, TEAMS, Value, Wish},
-    server::{Author, Kept},
+    server::{Author, Kept, Servers},
     truth::{Adoption, Ask, End, Grant, Rules},
     world::State,
 };
@@ -303,7 +303,12 @@ impl State {
             let held = plan.changes.iter().filter(|change| change.held);
             let sets: Vec<_> = held
                 .flat_map(|change| {
-                    let name = Name::parse_under(&change.name, &Name::parse(&zone.spec.domain).ok()?).ok()?;
+                    let domain = Name::parse(&zone.spec.domain).ok()?;
+                    // Names are told as they are in the zone.
+                    let name = match Name::parse(&change.name).ok() {
+                        Some(name) if name.is_within(&domain) => name,
+                        _relative => Name::parse_under(&change.name, &domain).ok()?,
+                    };
                     let before = change.before.as_ref().map(|before| before.rtype.clone());
                     let types = [Some(change.rtype.clone()), before].into_iter().flatten();
                     Some(types.filter_map(move |rtype| Some((name.clone(), rtype.parse().ok()?))).collect::<Vec<_>>())
@@ -338,7 +343,8 @@ impl State {
     fn person(&mut self, person: &Person) {
         let now = self.clock.millis();
         let new = self.servers.new_id();
-        let Some(zone) = self.servers.zones.values_mut().next() else { return };
+        let Servers { zones, issued, .. } = &mut self.servers;
+        let Some(zone) = zones.values_mut().next() else { return };
         zone.remember(now);
         let nth = |nth: u64| -> Option<RecordId> {
             let ids: Vec<&RecordId> = zone.records.keys().collect();
@@ -385,6 +391,7 @@ impl State {
             Person::Wipes(at) => {
                 if let Some(kept) = nth(*at).and_then(|id| zone.records.get_mut(&id)) {
                     kept.record.comment = "".into();
+                    kept.touched(issued, now);
                 }
             }
             Person::Repurposes(at, number) => {
@@ -395,7 +402,7 @@ impl State {
                 if let Some(kept) = zone.records.get_mut(&id).filter(|_| !is_twin) {
                     kept.record.rdata = rdata;
                     kept.record.comment = "zk1:aaaaaaaa:recordset/x/y:bbbbbbbbbbbbbbbb".into();
-                    take_over(kept, now);
+                    kept.touched(issued, now);
                 }
             }
             Person::Renames(at, label) => {
@@ -409,7 +416,7 @@ impl State {
                     && kept.name != name
                 {
                     kept.name = name;
-                    take_over(kept, now);
+                    kept.touched(issued, now);
                 }
             }
             Person::Copies(at, label) => {
@@ -417,8 +424,9 @@ impl State {
                 let (name, kept) = (named(*label), zone.records[&id].clone());
                 let is_twin = zone.at(&name).any(|other| other.record.rdata == kept.record.rdata);
                 if !is_twin && kept.name != name && !zone.conflicts(&name, kept.record.rdata.rtype(), &new) {
-                    let record = LiveRecord { id: new.clone(), ..kept.record };
-                    zone.records.insert(new, theirs(name, record, now));
+                    let mut copy = theirs(name, LiveRecord { id: new.clone(), ..kept.record }, now);
+                    copy.touched(issued, now);
+                    zone.records.insert(new, copy);
                 }
             }
             Person::Deletes(at) => {
@@ -482,13 +490,5 @@ fn another(rtype: RecordType, number: u8) -> Option<Rdata> {
 fn theirs(name: Name, record: LiveRecord, now: u64) -> Kept {
     let home = (name.clone(), record.rdata.rtype());
     let written = record.rdata.clone();
-    Kept { name, record, author: Author::People { since: now, was_ours: false }, home, written, since: now, born: now }
+    Kept { name, record, author: Author::People { since: now, was_ours: false }, home, written, since: now, born: now, is_copy: true }
 }
-
-/// People make a record their own.
-fn take_over(kept: &mut Kept, now: u64) {
-    if kept.author == Author::Us {
-        kept.author = Author::People { since: now, was_ours: true };
-    }
-}
-

@@ -65,7 +65,7 @@ impl Moment<'_> {
         {
             return Some(why);
         }
-        let kept = before.filter(|kept| !kept.is_marker() && kept.is_ours())?;
+        let kept = before.filter(|kept| !kept.is_marker() && kept.is_ours() && !kept.is_copy)?;
         if edit.after().is_some_and(|after| after.rdata == kept.written) {
             return None;
         }

@@ -4,11 +4,11 @@ use std::{sync::Arc, time::Duration};
 
 use kube::ResourceExt;
 use zonekeeper_api::RecordSet;
-use zonekeeper_kernel::rdata::Rdata;
+use zonekeeper_kernel::{name::Name, rdata::Rdata};
 use zonekeeper_model::{Key, objects::Kind};
 
 use crate::{
-    cluster::{AnyKind, Thing},
+    cluster::{AnyKind, Id, Thing},
     replica::Replica,
     run::check,
     script::DOMAINS,
@@ -93,7 +93,24 @@ impl State {
     /// An object that was deleted and is still there.
     fn deleted(&self) -> Option<&Key> {
         let mut things = self.cluster.things.iter();
-        things.find(|(_, thing)| thing.meta().deletion_timestamp.is_some()).map(|((_, key), _)| key)
+        let is_stuck = |(id, thing): &(&Id, &Thing)| {
+            thing.meta().deletion_timestamp.is_some() && !self.waits_for_unknown(&id.1)
+        };
+        things.find(is_stuck).map(|((_, key), _)| key)
+    }
+
+    /// Whether an object, or one in its namespace, leaves a name at which another object wants something that is not
+    /// known yet. Law 6 keeps what is there; that the object then waits without an end is an open question.
+    fn waits_for_unknown(&self, key: &Key) -> bool {
+        let is_its = |asked: &&Asked| {
+            let name = asked.object.splitn(2, '/').nth(1);
+            name.is_some_and(|name| name == format!("{}/{}", key.0, key.1)) || asked.namespace == key.1
+        };
+        self.truth.asked.iter().filter(is_its).any(|asked| self.is_unknown(&asked.ask.name))
+    }
+
+    fn is_unknown(&self, name: &Name) -> bool {
+        self.truth.open().any(|asked| asked.ask.name == *name && asked.ask.values.is_none())
     }
 
     fn judge(&self) -> Result<(), String> {
@@ -121,7 +138,7 @@ impl State {
                 let mut open = self.truth.open().filter(|asked| asked.object == was.object);
                 open.any(|asked| !self.has_arrived(asked) || !self.is_ready(asked))
             });
-            is_signed && !is_moving && !self.truth.open().any(is_asked)
+            is_signed && !is_moving && !self.is_unknown(&kept.name) && !self.truth.open().any(is_asked)
         });
         match stray {
             Some(kept) => Err(format!(

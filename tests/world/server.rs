@@ -1,6 +1,6 @@
 //! What a provider holds, record by record, with the truth about who wrote it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use zonekeeper_kernel::{
     name::Name,
@@ -32,6 +32,8 @@ pub struct Kept {
     pub since: Millis,
     /// When it came.
     pub born: Millis,
+    /// Whether people made it, whatever marker it has.
+    pub is_copy: bool,
 }
 
 /// A zone at the provider.
@@ -44,10 +46,15 @@ pub struct ServerZone {
     pub writes: u64,
 }
 
+/// Markers in comments, each where it was written.
+pub type Issued = BTreeSet<(Box<str>, Name, RecordType)>;
+
 /// All zones, by id.
 #[derive(Debug, Default)]
 pub struct Servers {
     pub zones: BTreeMap<String, ServerZone>,
+    /// Every marker that we wrote into a comment, and where.
+    pub issued: Issued,
     last_id: u64,
 }
 
@@ -56,6 +63,21 @@ pub struct Servers {
 impl Kept {
     pub fn is_ours(&self) -> bool {
         self.author == Author::Us && self.home == (self.name.clone(), self.record.rdata.rtype())
+    }
+
+    /// People did something to it: whose is it now? A marker of ours counts where we wrote it; without one the record
+    /// is ours where we wrote it (design.md, "Ownership").
+    pub fn touched(&mut self, issued: &Issued, now: Millis) {
+        let place = (self.name.clone(), self.record.rdata.rtype());
+        let is_ours = match marker(&self.record.comment) {
+            Some(marker) => issued.contains(&(marker.into(), place.0, place.1)),
+            None => !self.is_copy && self.home == place,
+        };
+        self.author = match (&self.author, is_ours) {
+            (_, true) => Author::Us,
+            (Author::Us, false) => Author::People { since: now, was_ours: true },
+            (people, false) => people.clone(),
+        };
     }
 
     pub fn is_marker(&self) -> bool {
@@ -129,4 +151,9 @@ impl Servers {
 /// Whether a value is the marker of an installation, by the words that every form of it has.
 pub fn is_marker(rdata: &Rdata) -> bool {
     rdata.rtype() == RecordType::TXT && rdata.to_string().contains("heritage=")
+}
+
+/// The marker in a comment.
+pub fn marker(comment: &str) -> Option<&str> {
+    comment.find("zk1:").map(|at| &comment[at..])
 }

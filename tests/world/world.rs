@@ -7,6 +7,7 @@ use std::{
 };
 
 use tokio::sync::Notify;
+use zonekeeper_api::{DNSZone, RegistryType};
 use zonekeeper_kernel::{name::Name, plan::Edit, rdata::RecordType};
 use zonekeeper_model::{Key, objects::Kind, secrets::SecretState};
 use zonekeeper_providers::{Effect, ProviderError};
@@ -18,7 +19,7 @@ use crate::{
     oracle::{Approved, Counts, Moment, Window, is_left},
     provider,
     random::Random,
-    server::{Author, Kept, Servers},
+    server::{Author, Kept, Servers, marker},
     truth::Truth,
 };
 
@@ -135,15 +136,22 @@ impl State {
     }
 
     /// The DNSZone of a zone at the provider: the oldest one of its domain that was not deleted.
-    fn zone_object(&self, id: &str) -> Option<(&Key, &zonekeeper_api::DNSZone)> {
-        let zones = self.cluster.of_kind(AnyKind::Ours(Kind::Zone)).filter_map(|(key, thing)| match thing {
-            Thing::Zone(zone) => Some((key, &**zone)),
-            _other => None,
-        });
-        let is_its = |zone: &zonekeeper_api::DNSZone| {
+    fn zone_object(&self, id: &str) -> Option<(&Key, &DNSZone)> {
+        let is_its = |zone: &DNSZone| {
             zone.status.as_ref().is_some_and(|status| status.zone_id.as_deref() == Some(id))
         };
-        zones.filter(|(_, zone)| is_its(zone)).min_by_key(|(_, zone)| zone.metadata.creation_timestamp.clone())
+        let zones = self.cluster.of_kind(AnyKind::Ours(Kind::Zone)).filter_map(|(key, thing)| match thing {
+            Thing::Zone(zone) if is_its(zone) => Some((key, &**zone)),
+            _other => None,
+        });
+        let oldest = zones.min_by_key(|(_, zone)| zone.metadata.creation_timestamp.clone());
+        // It may have gone a moment ago.
+        oldest.or_else(|| {
+            self.cluster.log.iter().rev().find_map(|entry| match &entry.thing {
+                Some(Thing::Zone(zone)) if is_its(zone) => Some((&entry.id.1, &**zone)),
+                Some(_) | None => None,
+            })
+        })
     }
 
     /// An edit arrives at the provider.
@@ -151,6 +159,12 @@ impl State {
         let now = self.clock.millis();
         let stale = |what: &str| ProviderError::Stale { message: what.to_owned() };
         let new = self.servers.new_id();
+        if let Some(after) = edit.after()
+            && let Some(marker) = marker(&after.comment)
+        {
+            let issued = (marker.into(), after.name.clone(), after.rdata.rtype());
+            self.servers.issued.insert(issued);
+        }
         let Some(zone) = self.servers.zones.get(id) else { return Err(stale("the zone is gone")) };
         let record_id = edit.before().map_or(new, |before| before.id.clone());
         let old = zone.records.get(&record_id);
@@ -203,7 +217,7 @@ impl State {
         match edit.after() {
             Some(after) => {
                 let record = after.written(record_id.clone());
-                let is_retained = !is_signed(&after.comment) && edit.is_marker_only() && !self.is_txt();
+                let is_retained = marker(&after.comment).is_none() && edit.is_marker_only() && !self.is_txt();
                 let home = (after.name.clone(), after.rdata.rtype());
                 let zone = self.servers.zones.get_mut(id).expect("it was there");
                 let before = zone.records.get(&record_id);
@@ -213,7 +227,7 @@ impl State {
                     true => Author::People { since: now, was_ours: true },
                     false => Author::Us,
                 };
-                let kept = Kept { name: after.name.clone(), written: after.rdata.clone(), record, author, home, since, born };
+                let kept = Kept { name: after.name.clone(), written: after.rdata.clone(), record, author, home, since, born, is_copy: false };
                 zone.records.insert(record_id.clone(), kept);
             }
             None => drop(zone.records.remove(&record_id)),
@@ -227,7 +241,7 @@ impl State {
     fn is_txt(&self) -> bool {
         self.cluster.of_kind(AnyKind::Ours(Kind::Provider)).any(|(_, thing)| match thing {
             Thing::Provider(provider) => {
-                provider.spec.registry.registry_type == Some(zonekeeper_api::RegistryType::Txt)
+                provider.spec.registry.registry_type == Some(RegistryType::Txt)
             }
             _other => false,
         })
@@ -245,9 +259,4 @@ impl State {
             self.break_rule(format!("guard: {}: {why}", set.0));
         }
     }
-}
-
-/// Whether a comment has a marker.
-fn is_signed(comment: &str) -> bool {
-    comment.contains("zk1:")
 }
