@@ -386,6 +386,7 @@ impl State {
                     && let Some(kept) = zone.records.get_mut(&id)
                 {
                     kept.record.rdata = rdata;
+                    kept.touched(issued, now);
                 }
             }
             Person::Wipes(at) => {
@@ -490,5 +491,5 @@ fn another(rtype: RecordType, number: u8) -> Option<Rdata> {
 fn theirs(name: Name, record: LiveRecord, now: u64) -> Kept {
     let home = (name.clone(), record.rdata.rtype());
     let written = record.rdata.clone();
-    Kept { name, record, author: Author::People { since: now, was_ours: false }, home, written, since: now, born: now, is_copy: true }
+    Kept { name, record, author: Author::People { since: now, was_ours: false }, home, written, since: now, born: now, owners: BTreeSet::new(), touched: 0, is_copy: true }
 }

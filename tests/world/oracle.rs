@@ -66,7 +66,9 @@ impl Moment<'_> {
             return Some(why);
         }
         let kept = before.filter(|kept| !kept.is_marker() && kept.is_ours() && !kept.is_copy)?;
-        if edit.after().is_some_and(|after| after.rdata == kept.written) {
+        // What people changed is put right, and what they overwrote is gone already.
+        let is_drift = kept.record.rdata != kept.written;
+        if edit.after().is_some_and(|after| is_drift || after.rdata == kept.written) {
             return None;
         }
         self.loss(kept).or_else(|| self.emptied(kept, edit))
@@ -75,7 +77,9 @@ impl Moment<'_> {
     /// Law 3: what people wrote is neither changed nor deleted.
     fn foreign(&self, kept: &Kept, edit: &Edit) -> Option<String> {
         let Author::People { since, was_ours } = kept.author else { return None };
-        if was_ours && since + RACE > self.now {
+        // It was read before that, and the provider compares nothing (design.md, "observe").
+        let was_touched = kept.touched > 0 && kept.touched + RACE > self.now;
+        if (was_ours && since + RACE > self.now) || was_touched {
             return None;
         }
         let (name, rdata) = (&kept.name, &kept.record.rdata);
@@ -175,7 +179,9 @@ impl Moment<'_> {
         let since = self.now.saturating_sub(LAG);
         let is_served = |asked: &&Asked| {
             self.zone.at(name).any(|kept| {
-                kept.is_ours() && asked.asks_for(name, &kept.record.rdata) && kept.since + LAG < self.now
+                // "The namespace whose claim stands there now" comes first (design.md, "resolve").
+                let is_its = kept.owners.iter().eq([&asked.namespace]);
+                kept.is_ours() && is_its && asked.asks_for(name, &kept.record.rdata) && kept.since + LAG < self.now
             })
         };
         let held = self.truth.open().filter(|asked| asked.ask.name == *name).filter(is_served);

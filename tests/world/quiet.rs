@@ -12,7 +12,7 @@ use crate::{
     replica::Replica,
     run::check,
     script::DOMAINS,
-    server::Author,
+    server::{Author, Kept},
     truth::Asked,
     world::{State, World},
 };
@@ -100,7 +100,8 @@ impl State {
     }
 
     /// Whether an object, or one in its namespace, leaves a name at which another object wants something that is not
-    /// known yet. Law 6 keeps what is there; that the object then waits without an end is an open question.
+    /// known yet, or can't be written. Law 6 keeps what is there; that the object then waits without an end, and does
+    /// not say for what, is an open question.
     fn waits_for_unknown(&self, key: &Key) -> bool {
         let is_its = |asked: &&Asked| {
             let name = asked.object.splitn(2, '/').nth(1);
@@ -110,7 +111,7 @@ impl State {
     }
 
     fn is_unknown(&self, name: &Name) -> bool {
-        self.truth.open().any(|asked| asked.ask.name == *name && asked.ask.values.is_none())
+        self.truth.open().any(|asked| asked.ask.name == *name && !self.has_arrived(asked))
     }
 
     fn judge(&self) -> Result<(), String> {
@@ -131,14 +132,8 @@ impl State {
         let mut ours = kept.filter(|kept| kept.is_ours() && !kept.is_marker());
         let stray = ours.find(|kept| {
             let is_signed = kept.record.comment.contains("zk1:");
-            let is_asked = |asked: &Asked| asked.asks_for(&kept.name, &kept.record.rdata);
-            // What moved goes from its old place when it has arrived at its new one, and another may be in its way.
-            let mut was_asked = self.truth.asked.iter().filter(|asked| is_asked(asked));
-            let is_moving = was_asked.any(|was| {
-                let mut open = self.truth.open().filter(|asked| asked.object == was.object);
-                open.any(|asked| !self.has_arrived(asked) || !self.is_ready(asked))
-            });
-            is_signed && !is_moving && !self.is_unknown(&kept.name) && !self.truth.open().any(is_asked)
+            let is_asked = self.truth.open().any(|asked| asked.asks_for(&kept.name, &kept.written));
+            is_signed && !is_asked && !self.is_moving(kept) && !self.is_unknown(&kept.name)
         });
         match stray {
             Some(kept) => Err(format!(
@@ -150,6 +145,15 @@ impl State {
             )),
             None => Ok(()),
         }
+    }
+
+    /// What moved goes from its old place when it has arrived at its new one, and another may be in its way.
+    fn is_moving(&self, kept: &Kept) -> bool {
+        let mut was_asked = self.truth.asked.iter().filter(|asked| asked.asks_for(&kept.name, &kept.written));
+        was_asked.any(|was| {
+            let mut open = self.truth.open().filter(|asked| asked.object == was.object);
+            open.any(|asked| !self.has_arrived(asked) || !self.is_ready(asked))
+        })
     }
 
     /// Whether an object does not say itself that it waits for something.
@@ -198,7 +202,8 @@ impl State {
         let may = zones.any(|zone| {
             self.truth.may(zone, asked, self.clock.millis() - 1, crate::truth::Quantifier::Always)
         });
-        if !is_alone || is_shared || !may {
+        let is_held_up = zone.at(name).any(|kept| !asked.asks_for(name, &kept.written) && self.is_moving(kept));
+        if !is_alone || is_shared || !may || is_held_up {
             return Ok(());
         }
         if !is_ready {

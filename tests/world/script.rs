@@ -143,7 +143,7 @@ fn act(random: &mut Random, crowd: usize) -> Act {
         }
         400..415 => Act::DeleteIngress(object(random)),
         415..420 => Act::ForbidIngresses(random.percent(50)),
-        420..430 => Act::Handover(random.below(30_000)),
+        420..430 => Act::Handover(random.below(1_500)),
         430..540 => Act::Delete(object(random)),
         540..580 => Act::Recreate(object(random), wish(random)),
         580..590 => Act::DeleteMany(random.between(3, 12) as usize),

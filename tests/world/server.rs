@@ -32,6 +32,10 @@ pub struct Kept {
     pub since: Millis,
     /// When it came.
     pub born: Millis,
+    /// The namespaces that asked for it when it was written.
+    pub owners: BTreeSet<String>,
+    /// When people changed it last.
+    pub touched: Millis,
     /// Whether people made it, whatever marker it has.
     pub is_copy: bool,
 }
@@ -68,6 +72,7 @@ impl Kept {
     /// People did something to it: whose is it now? A marker of ours counts where we wrote it; without one the record
     /// is ours where we wrote it (design.md, "Ownership").
     pub fn touched(&mut self, issued: &Issued, now: Millis) {
+        self.touched = now;
         let place = (self.name.clone(), self.record.rdata.rtype());
         let is_ours = match marker(&self.record.comment) {
             Some(marker) => issued.contains(&(marker.into(), place.0, place.1)),

@@ -20,7 +20,7 @@ use crate::{
     provider,
     random::Random,
     server::{Author, Kept, Servers, marker},
-    truth::Truth,
+    truth::{LAG, Truth},
 };
 
 /// What everybody shares.
@@ -222,12 +222,16 @@ impl State {
                 let zone = self.servers.zones.get_mut(id).expect("it was there");
                 let before = zone.records.get(&record_id);
                 let since = before.map_or(now, |kept| if kept.written == after.rdata { kept.since } else { now });
+                let asked = self.truth.asked.iter().filter(|asked| {
+                    asked.reaches(now.saturating_sub(LAG)) && asked.asks_for(&after.name, &after.rdata)
+                });
+                let owners = asked.map(|asked| asked.namespace.clone()).collect();
                 let born = before.map_or(now, |kept| kept.born);
                 let author = match is_retained {
                     true => Author::People { since: now, was_ours: true },
                     false => Author::Us,
                 };
-                let kept = Kept { name: after.name.clone(), written: after.rdata.clone(), record, author, home, since, born, is_copy: false };
+                let kept = Kept { name: after.name.clone(), written: after.rdata.clone(), record, author, home, since, born, owners, touched: 0, is_copy: false };
                 zone.records.insert(record_id.clone(), kept);
             }
             None => drop(zone.records.remove(&record_id)),
