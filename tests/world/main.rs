@@ -61,6 +61,7 @@ fn failing(seeds: std::ops::Range<u64>, enough: usize) -> Vec<(u64, String)> {
                         return;
                     }
                     if let Some(broken) = run::run(seed, &script::script(seed), false).broken {
+                        eprintln!("seed {seed}: {broken}");
                         failures.lock().unwrap().push((seed, broken));
                     }
                 }
@@ -93,9 +94,6 @@ fn every_failure() {
     let begun = Instant::now();
     let mut failures = failing(first..first + count, usize::MAX);
     failures.sort_by(|one, other| (&one.1, one.0).cmp(&(&other.1, other.0)));
-    for (seed, broken) in &failures {
-        println!("{seed} {broken}");
-    }
     println!("{} of {count} in {:.1} s", failures.len(), begun.elapsed().as_secs_f64());
 }
 
@@ -124,7 +122,10 @@ fn deliberate_faults_break_a_rule() {
                     });
                     match caught {
                         Some((seed, broken)) => eprintln!("{}: seed {seed}: {broken}", mutant.name),
-                        None => missed.lock().unwrap().push(mutant.name),
+                        None => {
+                            eprintln!("{}: not caught", mutant.name);
+                            missed.lock().unwrap().push(mutant.name);
+                        }
                     }
                 }
             };

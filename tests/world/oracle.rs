@@ -135,6 +135,10 @@ impl Moment<'_> {
     fn loss(&self, kept: &Kept) -> Option<String> {
         let (name, rdata) = (&kept.name, &kept.written);
         let what = || format!("{name} {} {rdata} goes", rdata.rtype());
+        let is_elsewhere = |other: &Kept| other.record.id != kept.record.id && other.record.rdata == *rdata;
+        if self.zone.at(name).any(is_elsewhere) {
+            return None;
+        }
         if let Some((asked, _)) = self.entitled(name)
             && asked.asks_for(name, rdata)
             && self.truth.open().any(|open| {

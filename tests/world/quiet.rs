@@ -111,7 +111,7 @@ impl State {
     }
 
     fn is_unknown(&self, name: &Name) -> bool {
-        self.truth.open().any(|asked| asked.ask.name == *name && !self.has_arrived(asked))
+        self.truth.open().any(|asked| asked.ask.name == *name && !(self.has_arrived(asked) && self.is_ready(asked)))
     }
 
     fn judge(&self) -> Result<(), String> {
@@ -202,7 +202,8 @@ impl State {
         let may = zones.any(|zone| {
             self.truth.may(zone, asked, self.clock.millis() - 1, crate::truth::Quantifier::Always)
         });
-        let is_held_up = zone.at(name).any(|kept| !asked.asks_for(name, &kept.written) && self.is_moving(kept));
+        let is_others = |kept: &Kept| !kept.owners.contains(&asked.namespace) || !asked.asks_for(name, &kept.written);
+        let is_held_up = zone.at(name).any(|kept| is_others(kept) && self.is_moving(kept));
         if !is_alone || is_shared || !may || is_held_up {
             return Ok(());
         }
