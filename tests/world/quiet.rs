@@ -19,10 +19,10 @@ use crate::{
 
 /// How often people look whether something is held, and approve it.
 const LOOKS: usize = 12;
-/// Longer than the guard's window, every retry and two scans.
-const BETWEEN: Duration = Duration::from_secs(200);
+/// Longer than two scans.
+const BETWEEN: Duration = Duration::from_secs(130);
 /// For how long nothing must be written.
-const SILENCE: Duration = Duration::from_secs(900);
+const SILENCE: Duration = Duration::from_secs(300);
 
 /// Faults end, people approve what is held, and then all must be well.
 pub async fn settle(
@@ -133,7 +133,7 @@ impl State {
         let stray = ours.find(|kept| {
             let is_signed = kept.record.comment.contains("zk1:");
             let is_asked = self.truth.open().any(|asked| asked.asks_for(&kept.name, &kept.written));
-            is_signed && !is_asked && !self.is_moving(kept) && !self.is_unknown(&kept.name)
+            is_signed && !is_asked && !self.is_moving(kept, None) && !self.is_unknown(&kept.name)
         });
         match stray {
             Some(kept) => Err(format!(
@@ -148,9 +148,9 @@ impl State {
     }
 
     /// What moved goes from its old place when it has arrived at its new one, and another may be in its way.
-    fn is_moving(&self, kept: &Kept) -> bool {
-        let mut was_asked = self.truth.asked.iter().filter(|asked| asked.asks_for(&kept.name, &kept.written));
-        was_asked.any(|was| {
+    fn is_moving(&self, kept: &Kept, but: Option<&str>) -> bool {
+        let was_asked = self.truth.asked.iter().filter(|asked| asked.asks_for(&kept.name, &kept.written));
+        was_asked.filter(|was| Some(was.object.as_str()) != but).any(|was| {
             let mut open = self.truth.open().filter(|asked| asked.object == was.object);
             open.any(|asked| !self.has_arrived(asked) || !self.is_ready(asked))
         })
@@ -202,8 +202,7 @@ impl State {
         let may = zones.any(|zone| {
             self.truth.may(zone, asked, self.clock.millis() - 1, crate::truth::Quantifier::Always)
         });
-        let is_others = |kept: &Kept| !kept.owners.contains(&asked.namespace) || !asked.asks_for(name, &kept.written);
-        let is_held_up = zone.at(name).any(|kept| is_others(kept) && self.is_moving(kept));
+        let is_held_up = zone.at(name).any(|kept| self.is_moving(kept, Some(&holder)));
         if !is_alone || is_shared || !may || is_held_up {
             return Ok(());
         }
