@@ -368,7 +368,8 @@ impl State {
                 let record = LiveRecord {
                     rdata: rdata.clone(),
                     id: new.clone(),
-                    ttl: Ttl::AUTOMATIC,
+                    // Some differ from what objects ask for.
+                    ttl: if now % 3 == 0 { Ttl(300) } else { Ttl::AUTOMATIC },
                     attributes: Default::default(),
                     comment: comment.into(),
                     read_only: false,

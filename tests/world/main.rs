@@ -106,10 +106,10 @@ fn deliberate_faults_break_a_rule() {
     let only = std::env::var("WORLD_MUTANT").ok();
     let (first, patience) = (number("WORLD_SEED", 0), number("WORLD_PATIENCE", PATIENCE));
     let chosen = MUTANTS.iter().filter(|mutant| match &only {
-        Some(only) => only == "all" || mutant.name == only,
+        Some(only) => only == "all" || only.split('|').any(|name| name == mutant.name),
         None => CAUGHT.contains(&mutant.name),
     });
-    let (queue, missed) = (Mutex::new(chosen.collect::<Vec<_>>()), Mutex::new(Vec::new()));
+    let (queue, missed) = (Mutex::new(chosen.rev().collect::<Vec<_>>()), Mutex::new(Vec::new()));
     let threads = thread::available_parallelism().map_or(2, usize::from);
     thread::scope(|scope| {
         for number in 0..threads {

@@ -86,7 +86,9 @@ impl Moment<'_> {
         let is_adoption = edit.after().is_some_and(|after| {
             let is_unmarked = !kept.record.comment.contains("zk1:");
             self.lately(name).any(|asked| {
-                let is_same = asked.asks_for(name, rdata) && after.rdata == *rdata;
+                let is_same = asked.asks_for(name, rdata)
+                    && after.rdata == *rdata
+                    && kept.record.ttl.0 == asked.ask.ttl;
                 match asked.ask.adoption {
                     Adoption::Never => false,
                     Adoption::Identical => is_same && is_unmarked,
@@ -151,8 +153,14 @@ impl Moment<'_> {
             return None;
         }
         let is_cause = |asked: &Asked| {
-            asked.asks_for(name, rdata)
-                && asked.end.is_some_and(|(at, end)| at + LAG >= kept.since && end != End::NoEvidence)
+            let is_evidence = |end: End| match end {
+                // "Leaves the record and removes our marker" (api.md, "Deletion").
+                End::Deleted => !asked.ask.is_retained,
+                End::Edited => true,
+                End::NoEvidence => false,
+            };
+            let is_new = |(at, end): (Millis, End)| at + LAG >= kept.since && is_evidence(end);
+            asked.asks_for(name, rdata) && asked.end.is_some_and(is_new)
         };
         (!self.truth.asked.iter().any(is_cause)).then(|| format!("causeless: {}", what()))
     }
