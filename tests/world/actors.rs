@@ -206,7 +206,8 @@ impl State {
         // The same again is no edit.
         if self.cluster.record_set(&key).is_some_and(|old| {
             old.metadata.deletion_timestamp.is_none()
-                && serde_json::from_value(spec.clone()).is_ok_and(|spec: zonekeeper_api::RecordSetSpec| spec == old.spec)
+                && serde_json::from_value(spec.clone())
+                    .is_ok_and(|spec: zonekeeper_api::RecordSetSpec| spec == old.spec)
         }) {
             return;
         }
@@ -216,7 +217,9 @@ impl State {
         let ask = Ask {
             name: Name::parse(&name).expect("a valid name"),
             rtype,
-            values: Some(values.iter().map(|value| Rdata::parse(rtype, value).expect("a valid value")).collect()),
+            values: Some(
+                values.iter().map(|value| Rdata::parse(rtype, value).expect("a valid value")).collect(),
+            ),
             adoption: [Adoption::Never, Adoption::Identical, Adoption::Force][usize::from(wish.adoption)],
             ttl: 1,
             is_retained: wish.is_retained,
@@ -253,7 +256,8 @@ impl State {
         }
         let holder = format!("ingress/{}/{}", key.0, key.1);
         let name = Name::parse(&host).expect("a valid name");
-        let values = address.map(|ip| BTreeSet::from([Rdata::parse(RecordType::A, &ip).expect("an address")]));
+        let values =
+            address.map(|ip| BTreeSet::from([Rdata::parse(RecordType::A, &ip).expect("an address")]));
         // An address that is lost is no word of its owner; another one is.
         let is_same_host = self.truth.open().any(|asked| asked.object == holder && asked.ask.name == name);
         let end = if is_same_host && values.is_none() { End::NoEvidence } else { End::Edited };
@@ -311,7 +315,11 @@ impl State {
                     };
                     let before = change.before.as_ref().map(|before| before.rtype.clone());
                     let types = [Some(change.rtype.clone()), before].into_iter().flatten();
-                    Some(types.filter_map(move |rtype| Some((name.clone(), rtype.parse().ok()?))).collect::<Vec<_>>())
+                    Some(
+                        types
+                            .filter_map(move |rtype| Some((name.clone(), rtype.parse().ok()?)))
+                            .collect::<Vec<_>>(),
+                    )
                 })
                 .flatten()
                 .collect();
@@ -492,5 +500,16 @@ fn another(rtype: RecordType, number: u8) -> Option<Rdata> {
 fn theirs(name: Name, record: LiveRecord, now: u64) -> Kept {
     let home = (name.clone(), record.rdata.rtype());
     let written = record.rdata.clone();
-    Kept { name, record, author: Author::People { since: now, was_ours: false }, home, written, since: now, born: now, owners: BTreeSet::new(), touched: 0, is_copy: true }
+    Kept {
+        name,
+        record,
+        author: Author::People { since: now, was_ours: false },
+        home,
+        written,
+        since: now,
+        born: now,
+        owners: BTreeSet::new(),
+        touched: 0,
+        is_copy: true,
+    }
 }

@@ -297,9 +297,7 @@ fn thing(kind: AnyKind, spec: &Value) -> Thing {
     fn read<T: DeserializeOwned>(value: Value) -> Arc<T> {
         Arc::new(serde_json::from_value(value).expect("actors write valid objects"))
     }
-    let ours = |kind: &str| {
-        json!({"apiVersion": "zonekeeper.dev/v1alpha1", "kind": kind, "metadata": {}, "spec": spec})
-    };
+    let ours = |kind: &str| json!({"apiVersion": "zonekeeper.dev/v1alpha1", "kind": kind, "metadata": {}, "spec": spec});
     match kind {
         AnyKind::Ours(Kind::Provider) => Thing::Provider(read(ours(&DNSProvider::kind(&())))),
         AnyKind::Ours(Kind::Zone) => Thing::Zone(read(ours(&DNSZone::kind(&())))),

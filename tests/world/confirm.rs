@@ -37,7 +37,8 @@ pub async fn confirm(request: ConfirmRequest, world: Arc<World>) -> Event {
                 fresh.objects.insert(subject.clone(), found);
             }
         }
-        if answer.states.iter().any(|state| matches!(state, HolderState::AbsentHash { .. })) && answer.is_complete
+        if answer.states.iter().any(|state| matches!(state, HolderState::AbsentHash { .. }))
+            && answer.is_complete
         {
             let possible = answer.possible.iter().map(|kind| AnyKind::Source(*kind));
             let kinds: Vec<AnyKind> = possible.chain([AnyKind::Ours(Kind::RecordSet)]).collect();

@@ -115,7 +115,10 @@ impl Moment<'_> {
             })
             .collect();
         if asked.is_empty() {
-            return Some(format!("unasked: {name} {} {rdata} is written, and no object that may asks for it", rdata.rtype()));
+            return Some(format!(
+                "unasked: {name} {} {rdata} is written, and no object that may asks for it",
+                rdata.rtype()
+            ));
         }
         // Law 11: a name that another namespace holds.
         let holder = self.holder(name)?;
@@ -155,7 +158,10 @@ impl Moment<'_> {
         let is_cause = |asked: &Asked| {
             let is_evidence = |end: End| match end {
                 // "Leaves the record and removes our marker" (api.md, "Deletion").
-                End::Deleted => !asked.ask.is_retained,
+                // Beside what another object wants there it goes all the same: an open question.
+                End::Deleted => {
+                    !asked.ask.is_retained || self.lately(name).any(|other| other.object != asked.object)
+                }
                 End::Edited => true,
                 End::NoEvidence => false,
             };
@@ -193,7 +199,10 @@ impl Moment<'_> {
             self.zone.at(name).any(|kept| {
                 // "The namespace whose claim stands there now" comes first (design.md, "resolve").
                 let is_its = kept.owners.iter().eq([&asked.namespace]);
-                kept.is_ours() && is_its && asked.asks_for(name, &kept.record.rdata) && kept.since + LAG < self.now
+                kept.is_ours()
+                    && is_its
+                    && asked.asks_for(name, &kept.record.rdata)
+                    && kept.since + LAG < self.now
             })
         };
         let held = self.truth.open().filter(|asked| asked.ask.name == *name).filter(is_served);
@@ -217,8 +226,12 @@ impl Moment<'_> {
 impl Counts {
     /// Notes how many sets are ours.
     pub fn note(&mut self, zone: &ServerZone, now: Millis) {
-        let sets: BTreeSet<_> =
-            zone.records.values().filter(|kept| kept.is_ours() && !kept.is_marker()).map(|kept| &kept.home).collect();
+        let sets: BTreeSet<_> = zone
+            .records
+            .values()
+            .filter(|kept| kept.is_ours() && !kept.is_marker())
+            .map(|kept| &kept.home)
+            .collect();
         self.owned.push((now, sets.len()));
     }
 

@@ -83,9 +83,10 @@ impl State {
 
     fn is_held(&self) -> bool {
         self.cluster.of_kind(AnyKind::Ours(Kind::Zone)).any(|(_, thing)| match thing {
-            Thing::Zone(zone) => zone.status.as_ref().is_some_and(|status| {
-                status.plan.as_ref().is_some_and(|plan| plan.held > 0)
-            }),
+            Thing::Zone(zone) => zone
+                .status
+                .as_ref()
+                .is_some_and(|status| status.plan.as_ref().is_some_and(|plan| plan.held > 0)),
             _other => false,
         })
     }
@@ -111,7 +112,9 @@ impl State {
     }
 
     fn is_unknown(&self, name: &Name) -> bool {
-        self.truth.open().any(|asked| asked.ask.name == *name && !(self.has_arrived(asked) && self.is_ready(asked)))
+        self.truth
+            .open()
+            .any(|asked| asked.ask.name == *name && !(self.has_arrived(asked) && self.is_ready(asked)))
     }
 
     fn judge(&self) -> Result<(), String> {
@@ -170,7 +173,9 @@ impl State {
         let Some(values) = &asked.ask.values else { return false };
         let name = &asked.ask.name;
         let zone = self.servers.zones.values().find(|zone| name.is_within(&zone.domain));
-        zone.is_some_and(|zone| values.iter().all(|value| zone.at(name).any(|kept| kept.record.rdata == *value)))
+        zone.is_some_and(|zone| {
+            values.iter().all(|value| zone.at(name).any(|kept| kept.record.rdata == *value))
+        })
     }
 
     fn judge_record_set(&self, key: &Key, object: &RecordSet) -> Result<(), String> {
@@ -191,7 +196,11 @@ impl State {
         let missing = wanted.iter().find(|value| !there.contains(value));
         let is_ready = ready.status == "True";
         if let Some(missing) = missing.filter(|_| is_ready) {
-            return Err(format!("untrue: {} says that it is ready ({}), and {missing} is not there", who(), ready.reason));
+            return Err(format!(
+                "untrue: {} says that it is ready ({}), and {missing} is not there",
+                who(),
+                ready.reason
+            ));
         }
         // What follows is about objects that have a name to themselves.
         let is_alone = self.truth.open().filter(|other| other.ask.name == *name).count() == 1;

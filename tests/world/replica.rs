@@ -145,7 +145,9 @@ impl Process {
             }
             Effect::Publish(event) => {
                 let name = self.name.clone();
-                world.lock().tell(|| format!("{name} says {} {}", event.object.name.unwrap_or_default(), event.note));
+                world
+                    .lock()
+                    .tell(|| format!("{name} says {} {}", event.object.name.unwrap_or_default(), event.note));
             }
             Effect::WatchSecret(key) => {
                 let watch = self.tasks.spawn(watch::follow_secret(world, events, key.clone()));
@@ -205,7 +207,12 @@ async fn check(
         let open = match before.and_then(|attempt| engine.provider(&name, attempt)) {
             Some(open) => open,
             None => {
-                let token = zonekeeper_model::declare::Credentials::secret(&credentials, None, "cloudflare", "apiToken");
+                let token = zonekeeper_model::declare::Credentials::secret(
+                    &credentials,
+                    None,
+                    "cloudflare",
+                    "apiToken",
+                );
                 let token = token.unwrap_or_default();
                 SimProvider { world, replica, fence, token }.open_provider()
             }

@@ -52,7 +52,11 @@ pub enum Act {
 #[derive(Debug, Clone)]
 pub enum Person {
     /// A record of their own.
-    Creates { label: usize, value: Value, comment: Comment },
+    Creates {
+        label: usize,
+        value: Value,
+        comment: Comment,
+    },
     /// The nth record gets another value.
     Edits(u64, u8),
     /// The nth record loses its comment.

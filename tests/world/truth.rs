@@ -180,7 +180,8 @@ impl Truth {
         };
         match all {
             Quantifier::Always => {
-                rules[last].from <= since && rules[last..].iter().all(|rules| rules.is_active && allows(rules))
+                rules[last].from <= since
+                    && rules[last..].iter().all(|rules| rules.is_active && allows(rules))
             }
             Quantifier::Once => rules[last..].iter().any(allows),
         }

@@ -137,9 +137,8 @@ impl State {
 
     /// The DNSZone of a zone at the provider: the oldest one of its domain that was not deleted.
     fn zone_object(&self, id: &str) -> Option<(&Key, &DNSZone)> {
-        let is_its = |zone: &DNSZone| {
-            zone.status.as_ref().is_some_and(|status| status.zone_id.as_deref() == Some(id))
-        };
+        let is_its =
+            |zone: &DNSZone| zone.status.as_ref().is_some_and(|status| status.zone_id.as_deref() == Some(id));
         let zones = self.cluster.of_kind(AnyKind::Ours(Kind::Zone)).filter_map(|(key, thing)| match thing {
             Thing::Zone(zone) if is_its(zone) => Some((key, &**zone)),
             _other => None,
@@ -199,7 +198,10 @@ impl State {
         };
         let line = self.history.is_some().then(line);
         let lost = old.filter(|kept| {
-            edit.after().is_none() && kept.is_ours() && !kept.is_marker() && !is_left(zone, &kept.name, &record_id)
+            edit.after().is_none()
+                && kept.is_ours()
+                && !kept.is_marker()
+                && !is_left(zone, &kept.name, &record_id)
         });
         let lost = lost.map(|kept| ((kept.name.clone(), kept.record.rdata.rtype()), kept.born));
         if let Some(line) = line {
@@ -221,7 +223,8 @@ impl State {
                 let home = (after.name.clone(), after.rdata.rtype());
                 let zone = self.servers.zones.get_mut(id).expect("it was there");
                 let before = zone.records.get(&record_id);
-                let since = before.map_or(now, |kept| if kept.written == after.rdata { kept.since } else { now });
+                let since =
+                    before.map_or(now, |kept| if kept.written == after.rdata { kept.since } else { now });
                 let asked = self.truth.asked.iter().filter(|asked| {
                     asked.reaches(now.saturating_sub(LAG)) && asked.asks_for(&after.name, &after.rdata)
                 });
@@ -231,7 +234,18 @@ impl State {
                     true => Author::People { since: now, was_ours: true },
                     false => Author::Us,
                 };
-                let kept = Kept { name: after.name.clone(), written: after.rdata.clone(), record, author, home, since, born, owners, touched: 0, is_copy: false };
+                let kept = Kept {
+                    name: after.name.clone(),
+                    written: after.rdata.clone(),
+                    record,
+                    author,
+                    home,
+                    since,
+                    born,
+                    owners,
+                    touched: 0,
+                    is_copy: false,
+                };
                 zone.records.insert(record_id.clone(), kept);
             }
             None => drop(zone.records.remove(&record_id)),
@@ -244,9 +258,7 @@ impl State {
     /// Whether ownership is remembered in TXT records.
     fn is_txt(&self) -> bool {
         self.cluster.of_kind(AnyKind::Ours(Kind::Provider)).any(|(_, thing)| match thing {
-            Thing::Provider(provider) => {
-                provider.spec.registry.registry_type == Some(RegistryType::Txt)
-            }
+            Thing::Provider(provider) => provider.spec.registry.registry_type == Some(RegistryType::Txt),
             _other => false,
         })
     }
