@@ -45,6 +45,8 @@ pub struct Moment<'a> {
     pub truth: &'a Truth,
     pub zone: &'a ServerZone,
     pub approved: &'a Approved,
+    /// The objects that are still there, though perhaps being deleted: `kind/namespace/name`.
+    pub is_there: &'a dyn Fn(&str) -> bool,
 }
 
 // === impl Moment ===
@@ -158,9 +160,13 @@ impl Moment<'_> {
         let is_cause = |asked: &Asked| {
             let is_evidence = |end: End| match end {
                 // "Leaves the record and removes our marker" (api.md, "Deletion").
-                // Beside what another object wants there it goes all the same: an open question.
+                // Beside what another object wants there it goes all the same, and so it does when the object had to be
+                // let go before its zone could be written to: two open questions.
                 End::Deleted => {
-                    !asked.ask.is_retained || self.lately(name).any(|other| other.object != asked.object)
+                    let is_another = |other: &Asked| other.object != asked.object;
+                    !asked.ask.is_retained
+                        || self.lately(name).any(is_another)
+                        || !(self.is_there)(&asked.object)
                 }
                 End::Edited => true,
                 End::NoEvidence => false,
@@ -173,7 +179,9 @@ impl Moment<'_> {
 
     /// Law 6: a name that is asked for never becomes empty.
     fn emptied(&self, kept: &Kept, edit: &Edit) -> Option<String> {
-        if edit.after().is_some() {
+        // What a person approved goes as it was shown.
+        let set = (kept.name.clone(), kept.record.rdata.rtype());
+        if edit.after().is_some() || self.approved.contains(&set) {
             return None;
         }
         let others = self.zone.at(&kept.name).filter(|other| other.record.id != kept.record.id);
