@@ -48,6 +48,10 @@ const CAUGHT: &[&str] = &[
     "plan: writes the same",
     "plan: deletes before it creates",
     "resolve: share forgotten",
+    "guard: one more",
+    "guard: any hash approves",
+    "guard: orphans go",
+    "zone: deletes unread",
     "zone: window forgotten",
     "zone: ledger skipped",
 ];
