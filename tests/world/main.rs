@@ -57,7 +57,7 @@ const CAUGHT: &[&str] = &[
 ];
 
 /// How many histories `make test` runs.
-const SEEDS: u64 = 400;
+const SEEDS: u64 = 160;
 /// More than this many failures say no more than the first ones.
 const ENOUGH: usize = 3;
 

@@ -172,7 +172,11 @@ impl Moment<'_> {
                 End::NoEvidence => false,
             };
             let is_new = |(at, end): (Millis, End)| at + LAG >= kept.since && is_evidence(end);
-            asked.asks_for(name, rdata) && asked.end.is_some_and(is_new)
+            // What lost its values still asked for the set, until it was deleted or edited.
+            let is_vague = asked.ask.values.is_none() && asked.ask.name == *name;
+            let is_its = |before: &Asked| before.object == asked.object && before.asks_for(name, rdata);
+            let is_about = asked.asks_for(name, rdata) || (is_vague && self.truth.asked.iter().any(is_its));
+            is_about && asked.end.is_some_and(is_new)
         };
         (!self.truth.asked.iter().any(is_cause)).then(|| format!("causeless: {}", what()))
     }
