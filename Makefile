@@ -3,7 +3,7 @@ SHELL := /bin/bash
 CACHE ?= $(if $(ZONEKEEPER_CACHE),$(ZONEKEEPER_CACHE),$(if $(XDG_CACHE_HOME),$(XDG_CACHE_HOME),$(HOME)/.cache)/zonekeeper)
 
 .DEFAULT_GOAL := help
-.PHONY: help up test unit laws compat e2e fuzz check gen image dist bench setup tools
+.PHONY: help up test unit laws world compat e2e fuzz check gen image dist bench setup tools
 
 help: ## this list
 	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -30,6 +30,9 @@ e2e: ## the image and the chart on a real node; needs root. ZONEKEEPER_IMAGE=FIL
 
 laws: ## the laws on new random cases, PROPTEST_CASES (100000) each
 	@PROPTEST_CASES=$${PROPTEST_CASES:-100000} cargo test --package zonekeeper-kernel --test laws
+
+world: ## new histories of the simulation, SEEDS (10000) of them
+	@WORLD_SEED=$${WORLD_SEED:-$$(date +%s)000000} WORLD_SEEDS=$(or $(SEEDS),10000) cargo test --package zonekeeper-tests --test world no_history -- --nocapture
 
 fuzz: ## every parser of outside bytes, FUZZ_SECONDS (60) each
 	@FUZZ_SECONDS=$${FUZZ_SECONDS:-60} cargo test --package zonekeeper-tests --test fuzz -- --nocapture

@@ -121,14 +121,14 @@ impl Model {
         is_gone.then(|| format!("DNSZone {key}: {}; its records stay at the provider", trouble.message))
     }
 
-    /// Whether a delete is held, or its zone in trouble: a namespace does not wait for that.
+    /// Whether a delete is held, or its zone in trouble: a namespace does not wait for that. A zone that was not looked
+    /// for yet is not in trouble: after a start, it is about to delete what an object leaves, or to retain it.
     fn is_stuck(&self, key: &ZoneKey, zone: &ZoneEntry, entry: &RecordEntry) -> bool {
         let mut lingering = entry.lingering.iter().filter(|((place, _), _)| place == key);
-        zone.trouble.is_some()
+        zone.trouble.as_ref().is_some_and(|trouble| trouble.reason != Reason::Pending)
             || zone.last_pass_error.is_some()
             || zone.object.spec.suspend
             || lingering.any(|(_, why)| why.is_stalled())
-            || zone.worker.facts().is_none()
     }
 
     /// Whether RecordSets are going because their definition is, which is no word about any of them.

@@ -27,6 +27,7 @@ use crate::{
     core::Model,
     effects::Effect,
     objects::{Kind, Object, Sight},
+    outbox::Part,
     pass::Applied,
     secrets::SecretState,
 };
@@ -255,6 +256,42 @@ fn what_lasts_a_moment_is_not_told() {
         assert!(!kind.tells(None, &pending) && !kind.tells(Some(&ready), &pending), "{kind:?}");
         assert!(kind.tells(Some(&pending), &ready), "{kind:?}");
     }
+}
+
+#[test]
+fn a_namespace_that_goes_waits_for_a_zone_that_was_not_looked_for_yet() {
+    let (mut model, now) = (new_model(), now());
+    let namespace = json!({
+        "apiVersion": "v1", "kind": "Namespace",
+        "metadata": {"name": "shop", "deletionTimestamp": "2026-11-02T00:00:00Z"},
+    });
+    let namespace = serde_json::from_value(namespace).expect("a valid namespace");
+    let mut www: Box<RecordSet> = object(
+        "RecordSet",
+        "www",
+        json!({"name": "www.example.com", "type": "A", "values": ["192.0.2.1"], "deletionPolicy": "Retain"}),
+    );
+    www.metadata.namespace = Some("shop".into());
+    www.metadata.deletion_timestamp = Some(now.time());
+    www.metadata.finalizers = Some(vec!["zonekeeper.dev/record".into()]);
+    let written = json!({"zones": [{"namespace": "zonekeeper-system", "name": "example-com", "id": "z"}]});
+    www.status = Some(serde_json::from_value(written).expect("a valid status"));
+    let mut effects = Vec::new();
+    for object in [provider(), zone(), Object::Namespace(Box::new(namespace)), Object::RecordSet(www)] {
+        effects.extend(model.apply(Event::Seen(Sight::Applied(object)), now));
+    }
+    let shop: BTreeSet<_> = [(String::new(), "shop".to_owned())].into();
+    for (kind, keys) in [
+        (Kind::Provider, keys(["cloudflare"], "")),
+        (Kind::Zone, keys(["example-com"], "zonekeeper-system")),
+        (Kind::RecordSet, keys(["www"], "shop")),
+        (Kind::AddressSource, BTreeSet::new()),
+        (Kind::Namespace, shop),
+    ] {
+        effects.extend(model.apply(Event::Seen(Sight::Listed(kind, keys)), now));
+    }
+    let lets_go = |effect: &Effect| matches!(effect, Effect::Write(write) if write.part == Part::Finalizers);
+    assert!(!effects.iter().any(lets_go), "its record was not retained yet");
 }
 
 #[test]

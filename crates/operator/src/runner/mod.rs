@@ -3,8 +3,8 @@
 mod addresses;
 pub mod check;
 mod clock;
-mod open;
-mod pass;
+pub mod open;
+pub mod pass;
 pub mod tasks;
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
