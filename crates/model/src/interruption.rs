@@ -28,6 +28,10 @@ impl Model {
                     entry.awaits = Some(Awaits::Confirmation(number));
                 }
                 self.confirm(key, number, about);
+                // What that has found is known to the pass that is repeated.
+                if let Some(entry) = self.zones.get_mut(key) {
+                    entry.touched.clear();
+                }
             }
             Needs::Saved(record) => self.save_guard(key, record),
         }

@@ -2,6 +2,7 @@
 
 use std::{
     collections::BTreeSet,
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -30,6 +31,7 @@ use crate::{
     outbox::Part,
     pass::Applied,
     secrets::SecretState,
+    zone_entry::{Awaits, Dirty, ZoneEntry},
 };
 
 /// A moment.
@@ -302,4 +304,25 @@ fn an_object_that_can_not_be_read_says_so_once() {
     assert_eq!(see(&mut model, sight()), ["publish", "write"]);
     // Our own write comes back as another sight of it.
     assert!(see(&mut model, sight()).is_empty());
+}
+
+#[test]
+fn what_is_touched_while_holders_are_asked_about_is_looked_at_once_more() {
+    let Object::Zone(zone) = zone() else { unreachable!("it is a zone") };
+    let now = Instant::now();
+    let mut entry = ZoneEntry::new(Arc::from(zone), now);
+    let name = Name::parse("www.example.com").unwrap();
+    // The repeated pass takes all that is dirty, with an answer from before the touch.
+    entry.awaits = Some(Awaits::Confirmation(1));
+    entry.dirty = Dirty::default();
+    entry.touch(name.clone(), now);
+    entry.dirty = Dirty::default();
+    entry.forget_needs();
+    assert_eq!(entry.dirty, Dirty::Names([name.clone()].into()));
+    // Without a question there is no older answer.
+    entry.dirty = Dirty::default();
+    entry.touch(name, now);
+    entry.dirty = Dirty::default();
+    entry.forget_needs();
+    assert!(entry.dirty.is_clean());
 }

@@ -83,6 +83,8 @@ pub struct ZoneEntry {
     /// Sets of which some values belong to objects that can't be served now.
     pub unmet: BTreeMap<Key, (Name, RecordType)>,
     pub dirty: Dirty,
+    /// Names that were touched since the holders at them were asked about: the answer may be older than what touched them.
+    pub touched: BTreeSet<Name>,
     pub pacing: Pacing,
     /// The names that the pass under way, or the last one, is for; none for all.
     pub serving: Option<BTreeSet<Name>>,
@@ -329,6 +331,7 @@ impl ZoneEntry {
             departing: BTreeSet::new(),
             unmet: BTreeMap::new(),
             dirty: Dirty::Everything,
+            touched: BTreeSet::new(),
             pacing: Pacing::new(now),
             serving: None,
             failures: 0,
@@ -371,6 +374,8 @@ impl ZoneEntry {
     /// Forgets what an interrupted pass waits for, and what it got.
     pub fn forget_needs(&mut self) {
         (self.awaits, self.confirmed, self.saved) = (None, None, None);
+        // They are looked at once more, with an answer of that time.
+        self.dirty.join(Some(std::mem::take(&mut self.touched)));
     }
 
     /// What is known of holders, as far as it is fresh.
@@ -451,6 +456,9 @@ impl ZoneEntry {
 
     /// Has the next pass look at a name.
     pub fn touch(&mut self, name: Name, now: Instant) {
+        if self.awaits.is_some() || self.confirmed.is_some() {
+            self.touched.insert(name.clone());
+        }
         self.dirty.add(name);
         self.pacing.touched(now);
         self.pending_since.get_or_insert(now);
