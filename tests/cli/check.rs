@@ -41,7 +41,7 @@ async fn a_key_that_is_not_in_the_folder_is_not_missed() {
 #[tokio::test]
 async fn what_can_not_be_served_is_an_error() {
     let taken = www().named("other").in_namespace("other");
-    check(&folder(&[www(), taken])).await.exits(1).says("rejected: recordset/other/other: NotAllowed");
+    check(&folder(&[www(), taken])).await.exits(1).says("rejected: recordset other/other: NotAllowed");
     let outside = records("www.example.net", "A", &["192.0.2.1"]);
     check(&folder(&[outside])).await.exits(1).says("NoMatchingZone");
     check(&folder(&[www().with("values", json!(["192.0.2"]))])).await.exits(1).says("192.0.2");

@@ -103,6 +103,7 @@ async fn a_route_takes_the_addresses_of_its_gateway() {
     let route = Manifest(json!({
         "apiVersion": group, "kind": "HTTPRoute", "metadata": {"name": "web"},
         "spec": {"hostnames": ["www.example.com"], "parentRefs": [{"name": "edge"}]},
+        "status": {"parents": [{"parentRef": {"name": "edge"}, "conditions": [{"type": "Accepted", "status": "True"}]}]},
     }));
     lab.applied(&[gateway, route]).await;
     assert_eq!(lab.contents(), ["www.example.com A 192.0.2.7"]);
@@ -138,7 +139,7 @@ async fn two_namespaces_do_not_share_a_name() {
     let web = with_address(ingress("web", &["www.example.com"]), "192.0.2.1");
     let taker = with_address(ingress("web", &["www.example.com"]), "192.0.2.66").in_namespace("other");
     lab.want(&[web, taker]);
-    lab.apply().await.exits(1).says("ingress/other/web: Conflict");
+    lab.apply().await.exits(1).says("ingress other/web: Conflict");
     assert_eq!(lab.values("www.example.com", "A"), ["192.0.2.1"]);
 }
 

@@ -83,7 +83,7 @@ impl State {
                 let is_released = now.is_multiple_of(2);
                 self.cluster.delete(&id, time);
                 let key = format!("{}/{}", id.1.0, id.1.1);
-                self.approved.remove(&key);
+                self.truth.zones_deleted.push((Name::parse(DOMAINS[*zone]).expect("a valid name"), now));
                 if let Some(rules) = self.truth.rules.get_mut(&key)
                     && let Some(last) = rules.last().cloned()
                 {
@@ -176,6 +176,10 @@ impl State {
         let spec = json!({"domain": DOMAINS[number], "allowedRecords": grants, "suspend": is_suspended, "sources": {"kinds": ["Ingress"]}});
         let annotations = self.cluster.things.get(&id).and_then(|thing| thing.meta().annotations.clone());
         let (now, time) = (self.clock.millis(), self.clock.time());
+        // What was approved in the DNSZone before it, which had another uid, counts until that is gone.
+        if !self.cluster.things.contains_key(&id) {
+            self.approved.remove(&format!("{}/{}", id.1.0, id.1.1));
+        }
         if !self.cluster.put(id.clone(), spec, json!({"annotations": annotations}), time) {
             return;
         }

@@ -34,26 +34,25 @@ use std::{
 
 use zonekeeper_kernel::mutant::{self, MUTANTS};
 
-/// Deliberate faults that histories catch; `docs/mutants.md` lists them.
-const CAUGHT: &[&str] = &[
-    "claim: any place",
-    "claim: foreign is free",
-    "marker: unproved comment",
-    "evidence: absence",
-    "plan: orphan is released",
-    "plan: beside a CNAME",
-    "plan: adopts another ttl",
-    "plan: adopts in spite of Never",
-    "plan: all holders give up",
-    "plan: writes the same",
-    "plan: deletes before it creates",
-    "resolve: share forgotten",
-    "guard: one more",
-    "guard: any hash approves",
-    "guard: orphans go",
-    "zone: deletes unread",
-    "zone: window forgotten",
-    "zone: ledger skipped",
+/// Deliberate faults that histories catch, each with a seed that does; `docs/mutants.md` lists them.
+const CAUGHT: &[(&str, u64)] = &[
+    ("claim: any place", 14),
+    ("claim: foreign is free", 0),
+    ("marker: unproved comment", 1),
+    ("evidence: absence", 0),
+    ("plan: orphan is released", 2),
+    ("plan: beside a CNAME", 11),
+    ("plan: adopts another ttl", 18),
+    ("plan: adopts in spite of Never", 17),
+    ("plan: all holders give up", 0),
+    ("plan: writes the same", 0),
+    ("resolve: share forgotten", 0),
+    ("guard: one more", 3),
+    ("guard: any hash approves", 12),
+    ("guard: orphans go", 2),
+    ("zone: deletes unread", 4),
+    ("zone: window forgotten", 9),
+    ("zone: ledger skipped", 0),
 ];
 
 /// How many histories `make test` runs.
@@ -128,7 +127,7 @@ fn deliberate_faults_break_a_rule() {
     let (first, patience) = (number("WORLD_SEED", 0), number("WORLD_PATIENCE", PATIENCE));
     let chosen = MUTANTS.iter().filter(|mutant| match &only {
         Some(only) => only == "all" || only.split('|').any(|name| name == mutant.name),
-        None => CAUGHT.contains(&mutant.name),
+        None => CAUGHT.iter().any(|(name, _)| *name == mutant.name),
     });
     let (queue, missed) = (Mutex::new(chosen.rev().collect::<Vec<_>>()), Mutex::new(Vec::new()));
     let threads = thread::available_parallelism().map_or(2, usize::from);
@@ -139,7 +138,10 @@ fn deliberate_faults_break_a_rule() {
                     let Some(mutant) = queue.lock().unwrap().pop() else { return };
                     let caught = mutant::with(mutant.name, || {
                         let broken = |seed| run::run(seed, &script::script(seed), false).broken;
-                        (first..first + patience).find_map(|seed| Some((seed, broken(seed)?)))
+                        // The seed that is known first: another order of events may need another one.
+                        let known =
+                            CAUGHT.iter().filter(|(name, _)| *name == mutant.name).map(|(_, seed)| *seed);
+                        known.chain(first..first + patience).find_map(|seed| Some((seed, broken(seed)?)))
                     });
                     match caught {
                         Some((seed, broken)) => eprintln!("{}: seed {seed}: {broken}", mutant.name),
@@ -162,7 +164,8 @@ fn every_fault_that_histories_catch_is_in_the_document() {
     let page = include_str!("../../docs/mutants.md");
     let listed: Vec<&str> =
         page.lines().filter_map(|line| line.strip_prefix("- `")?.strip_suffix('`')).collect();
-    assert_eq!(listed, CAUGHT);
+    let caught: Vec<&str> = CAUGHT.iter().map(|(name, _)| *name).collect();
+    assert_eq!(listed, caught);
 }
 
 #[test]

@@ -84,6 +84,8 @@ pub struct Truth {
     pub asked: Vec<Asked>,
     /// By DNSZone, oldest first.
     pub rules: BTreeMap<String, Vec<Rules>>,
+    /// Domains whose DNSZone was deleted, and when.
+    pub zones_deleted: Vec<(Name, Millis)>,
 }
 
 // === impl Asked ===
