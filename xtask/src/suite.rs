@@ -17,7 +17,7 @@ use serde_json::Value;
 const PATIENCE: Duration = Duration::from_secs(30 * 60);
 const LOOK: Duration = Duration::from_millis(100);
 /// Programs that run at once, if `TEST_JOBS` says nothing. Most of them wait: for a server, for a window, for a process.
-const AT_ONCE: usize = 3;
+const AT_ONCE: usize = 2;
 
 /// A test program.
 struct Program {
