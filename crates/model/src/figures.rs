@@ -68,7 +68,7 @@ impl Model {
             zone: key.clone(),
             domain: entry.object.spec.domain.clone(),
             is_ready: entry.outbox.told.as_ref().is_some_and(|verdict| verdict.is_ready()),
-            // A suspended zone is not read, and nobody waits for it.
+            // A suspended zone is not read, and no change waits for it.
             last_read: entry
                 .read
                 .as_ref()

@@ -41,6 +41,8 @@ pub struct Wishes {
     outranked: BTreeMap<ZoneKey, Vec<(Name, RecordType, Holder)>>,
     /// What source objects say.
     sources: Sources,
+    /// Source objects that name a host in one of the zones, and that no zone takes it from: what they hold is not given up.
+    untaken: BTreeSet<Holder>,
 }
 
 /// A set that an object of a namespace asks for and can't have.
@@ -71,6 +73,7 @@ impl Wishes {
             has_nameless: false,
             outranked: BTreeMap::new(),
             sources: Sources::default(),
+            untaken: BTreeSet::new(),
         };
         // A zone that can't be reached keeps its place: its wishes must not fall to the zone above it.
         let candidates: Zones = zones
@@ -119,6 +122,11 @@ impl Wishes {
         let (candidates, mut rejections) = choose(&intent, zones);
         // A host that lies in none of these zones is published elsewhere, or not at all.
         let is_elsewhere = intent.origin != Origin::RecordSet && candidates.is_empty();
+        if let (true, WantedName::Absolute(name)) = (is_elsewhere, &intent.name)
+            && zones.iter().any(|zone| name.is_within(&zone.domain))
+        {
+            self.untaken.insert(intent.holder.clone());
+        }
         if let Some((reason, message)) = unknown.filter(|_| !is_elsewhere) {
             let name = candidates.first().map(|candidate| candidate.name.clone());
             self.refuse(Rejection {
@@ -260,7 +268,7 @@ impl Wishes {
         let refused =
             all().filter(|rejection| rejection.reason.unmet() == Unmet::Mistaken).map(|it| &it.holder);
         let full = |holder: &Holder| HolderRef::Full(holder.clone());
-        let silent = self.sources.silent(zone.sources.as_ref());
+        let silent = self.sources.silent(zone.sources.as_ref()).iter().chain(&self.untaken);
         let awaited = self.sources.awaited(zone.sources.as_ref());
         Evidence::complete_but(moving.chain(excluded).chain(silent).map(full))
             .awaiting(self.unclear.iter().chain(refused).chain(awaited).map(full))
