@@ -83,6 +83,16 @@ async fn what_leaves_the_folder_goes_and_what_a_zone_reads_no_more_is_held() {
 }
 
 #[tokio::test]
+async fn a_longer_zone_that_reads_no_objects_takes_no_record_away() {
+    let lab = reading().await;
+    lab.applied(&[with_address(ingress("web", &["www.team.example.com"]), "192.0.2.1")]).await;
+    lab.sim.zone("team.example.com", Plan::Free);
+    lab.folder.put("longer.yaml", &[zone("team.example.com")]);
+    lab.apply().await.exits(2).says("www.team A 192.0.2.1");
+    assert_eq!(lab.contents(), ["www.team.example.com A 192.0.2.1"], "the Ingress still names its host");
+}
+
+#[tokio::test]
 async fn without_sources_objects_are_skipped_with_a_note() {
     let lab = Lab::start().await;
     let www = records("www.example.com", "A", &["192.0.2.9"]);
