@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use cloudflare_sim::{Fault, Plan, When};
+use cloudflare_sim::{Fault, Plan, When, ZoneState};
 use serde_json::{Value, json};
 use zonekeeper_tests::{
     stage::{AtCloudflare, Marks},
@@ -75,41 +75,82 @@ async fn prepared(marks: Marks, batch_limit: Option<usize>) -> (AtCloudflare, BT
     (at, foreign)
 }
 
-async fn sweep(marks: Marks, batch_limit: Option<usize>) {
-    let (clean, _) = prepared(marks, batch_limit).await;
-    let writes_before = clean.sim.writes();
-    let pass = clean.stage(marks).await.sync(&after()).await.unwrap();
-    assert_eq!(pass.applied.len(), 200, "a plan of 200 changes");
-    let writes = clean.sim.writes() - writes_before;
-    let end = clean.contents();
+/// What one run does, write by write.
+struct CleanRun {
+    /// The zone before it, and after each of its writes.
+    states: Vec<ZoneState>,
+    end: Vec<Value>,
+}
 
-    // One simulator serves the whole sweep: it is brought back to the start by our own program.
+impl CleanRun {
+    async fn of(at: &AtCloudflare, marks: Marks) -> Self {
+        let start = at.sim.state(&at.zone).unwrap();
+        let writes_before = at.sim.writes();
+        at.sim.keep_states(&at.zone);
+        let pass = at.stage(marks).await.sync(&after()).await.unwrap();
+        assert_eq!(pass.applied.len(), 200, "a plan of 200 changes");
+        let states: Vec<ZoneState> = std::iter::once(start).chain(at.sim.kept_states()).collect();
+        assert_eq!(states.len(), at.sim.writes() - writes_before + 1, "a state for each write");
+        Self { states, end: at.contents() }
+    }
+
+    fn writes(&self) -> usize {
+        self.states.len() - 1
+    }
+}
+
+/// A run that was cut off before write n, or after write n - 1, leaves the same: the state after n - 1 writes of a clean run.
+/// So a new process starts from each of those states, and a real cut proves for some that they are what it leaves.
+async fn sweep(marks: Marks, batch_limit: Option<usize>) {
     let (at, foreign_before) = prepared(marks, batch_limit).await;
-    let start = at.contents();
-    for n in 1..=writes {
+    let clean = CleanRun::of(&at, marks).await;
+    for (written, state) in clean.states.iter().enumerate() {
+        at.sim.restore(&at.zone, state);
+        recovers(&at, marks, &clean, &foreign_before, &format!("{written} of {} writes", clean.writes()))
+            .await;
+    }
+    let last = clean.writes();
+    for n in BTreeSet::from([1, 2, last / 2, last - 1, last]).into_iter().filter(|n| (1..=last).contains(n)) {
         for when in [When::Before, When::After] {
+            let label = format!("cut {when:?} write {n} of {last}");
+            at.sim.restore(&at.zone, &clean.states[0]);
             at.sim.faults(vec![Fault::cut_from_write(n as u64, when)]);
             let cut_off = at.stage(marks).await.sync_once(&after()).await;
-            assert!(cut_off.is_err() || !cut_off.unwrap().failed.is_empty(), "call {n} was cut off");
-
+            assert!(cut_off.is_err() || !cut_off.unwrap().failed.is_empty(), "{label}: nothing was cut off");
             at.sim.faults(Vec::new());
-            let mut stage = at.stage(marks).await;
-            let pass = stage.sync(&after()).await.unwrap();
-            assert!(pass.failed.is_empty() && pass.verdict.held.is_empty(), "{:?}", pass.failed);
-            let label = format!("cut {when:?} write {n} of {writes}");
-            assert_eq!(at.contents(), end, "{label}");
-            assert_eq!(foreign(&at), foreign_before, "foreign records, {label}");
-            let quiet = at.sim.writes();
-            stage.restart();
-            stage.sync(&after()).await.unwrap();
-            assert_eq!(at.sim.writes(), quiet, "a second run writes nothing, {label}");
-
-            let mut whole = at.clone();
-            whole.batch_limit = None;
-            whole.stage(marks).await.sync(&before()).await.unwrap();
-            assert_eq!(at.contents(), start, "and back");
+            let left = at.contents();
+            at.sim.restore(&at.zone, &clean.states[if when == When::Before { n - 1 } else { n }]);
+            assert_eq!(left, at.contents(), "{label} leaves what a clean run shows at that write");
         }
     }
+    let mut whole = at.clone();
+    whole.batch_limit = None;
+    let start = {
+        at.sim.restore(&at.zone, &clean.states[0]);
+        at.contents()
+    };
+    at.sim.restore(&at.zone, &clean.states[last]);
+    whole.stage(marks).await.sync(&before()).await.unwrap();
+    assert_eq!(at.contents(), start, "and back");
+}
+
+/// A new process comes to the same end, and then has nothing to do.
+async fn recovers(
+    at: &AtCloudflare,
+    marks: Marks,
+    clean: &CleanRun,
+    foreign_before: &BTreeSet<String>,
+    label: &str,
+) {
+    let mut stage = at.stage(marks).await;
+    let pass = stage.sync(&after()).await.unwrap();
+    assert!(pass.failed.is_empty() && pass.verdict.held.is_empty(), "{label}: {:?}", pass.failed);
+    assert_eq!(at.contents(), clean.end, "{label}");
+    assert_eq!(foreign(at), *foreign_before, "foreign records, {label}");
+    let quiet = at.sim.writes();
+    stage.restart();
+    stage.sync(&after()).await.unwrap();
+    assert_eq!(at.sim.writes(), quiet, "a second run writes nothing, {label}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

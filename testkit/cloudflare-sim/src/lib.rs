@@ -45,6 +45,6 @@ pub use crate::{
     fault::{Action, Fault, Match, Scope, Shift, Then, When, Which},
     journal::{Entry, EntryKind, RecordChange},
     knobs::Knobs,
-    sim::Sim,
+    sim::{Sim, ZoneState},
     token::{Location, Right, TokenGrant, TokenOwner, TokenStatus, Zones},
 };

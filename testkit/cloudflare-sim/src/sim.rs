@@ -18,7 +18,12 @@ use crate::{
     record::Access,
     token::TokenGrant,
     world::{ACCOUNT, World},
+    zone::Records,
 };
+
+/// All records of a zone at one moment.
+#[derive(Clone)]
+pub struct ZoneState(Records);
 
 /// Cheap to clone; the server stops when the last handle drops.
 #[derive(Clone)]
@@ -168,6 +173,66 @@ impl Sim {
     /// Takes a zone away, as its owner can in the dashboard.
     pub fn remove_zone(&self, zone_id: &str) {
         lock(&self.world).zones.remove(zone_id);
+    }
+
+    /// Deletes a zone as a request can: its records come back with a zone of that name.
+    pub fn delete_zone(&self, zone_id: &str) {
+        let mut world = lock(&self.world);
+        if let Some(zone) = world.zones.remove(zone_id) {
+            world.deleted.insert(zone.name, zone.records);
+        }
+    }
+
+    /// The zones that are there, name and id.
+    pub fn zones(&self) -> Vec<(String, String)> {
+        lock(&self.world).zones.values().map(|zone| (zone.name.clone(), zone.id.clone())).collect()
+    }
+
+    /// The parent zone names Cloudflare's servers from now on, or others.
+    pub fn delegate(&self, zone_id: &str, status: &'static str) {
+        let mut world = lock(&self.world);
+        let now = world.clock.tick();
+        if let Ok(zone) = world.zone(zone_id) {
+            zone.status = status;
+            zone.activated_on = (status == "active").then_some(now).or(zone.activated_on);
+        }
+    }
+
+    /// The parent zone has the DS record from now on.
+    pub fn complete_dnssec(&self, zone_id: &str) {
+        if let Ok(zone) = lock(&self.world).zone(zone_id) {
+            zone.dnssec.status = "active";
+        }
+    }
+
+    /// Changes a setting as its owner can in the dashboard.
+    pub fn set(&self, zone_id: &str, setting: &str, value: Value) {
+        if let Ok(zone) = lock(&self.world).zone(zone_id) {
+            zone.zone_settings.insert(setting.to_owned(), value);
+        }
+    }
+
+    /// A zone as it is now, to be brought back by [`Sim::restore`].
+    pub fn state(&self, zone_id: &str) -> Option<ZoneState> {
+        lock(&self.world).zones.get(zone_id).map(|zone| ZoneState(zone.records.clone()))
+    }
+
+    /// Keeps the state of a zone after each request that changes it, from now on.
+    pub fn keep_states(&self, zone_id: &str) {
+        lock(&self.world).kept = Some((zone_id.to_owned(), Vec::new()));
+    }
+
+    /// The states that were kept, oldest first; no more are.
+    pub fn kept_states(&self) -> Vec<ZoneState> {
+        let kept = lock(&self.world).kept.take();
+        kept.map(|(_, states)| states.into_iter().map(ZoneState).collect()).unwrap_or_default()
+    }
+
+    /// Brings a zone to a state in which it was, ids and times included.
+    pub fn restore(&self, zone_id: &str, state: &ZoneState) {
+        if let Some(zone) = lock(&self.world).zones.get_mut(zone_id) {
+            zone.records = state.0.clone();
+        }
     }
 
     /// How many requests a fault holds now.

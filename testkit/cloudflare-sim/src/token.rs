@@ -14,6 +14,7 @@ pub enum Right {
     DnsRead,
     DnsWrite,
     DnsSettings,
+    ZoneSettings,
     Ssl,
 }
 
@@ -68,7 +69,7 @@ impl TokenGrant {
     pub fn full() -> Self {
         use Right::*;
         Self {
-            rights: BTreeSet::from([ZoneRead, ZoneWrite, DnsRead, DnsWrite, DnsSettings, Ssl]),
+            rights: BTreeSet::from([ZoneRead, ZoneWrite, DnsRead, DnsWrite, DnsSettings, ZoneSettings, Ssl]),
             zones: Zones::All,
             status: TokenStatus::Active,
             not_before: None,

@@ -22,7 +22,7 @@ use crate::{
     record::{Access, Effect, Record},
     token::{TokenGrant, TokenOwner},
     write::{self, Quota},
-    zone::{Dnssec, Records, Zone},
+    zone::{Dnssec, Hold, Records, Zone},
 };
 
 /// The account of zones that tests create.
@@ -33,6 +33,8 @@ pub struct World {
     pub ids: Ids,
     pub knobs: Knobs,
     pub zones: BTreeMap<String, Zone>,
+    /// The records of zones that were deleted, by name.
+    pub deleted: BTreeMap<String, Records>,
     /// By token; the id is what `verify` shows.
     pub tokens: HashMap<String, (String, TokenGrant)>,
     /// By email.
@@ -43,6 +45,8 @@ pub struct World {
     pub lag: Duration,
     /// What changed while listings were behind, oldest first.
     past: Vec<(Duration, Effect)>,
+    /// The records of a zone as they were after each change of it, where that is kept.
+    pub kept: Option<(String, Vec<Records>)>,
     pub gate: Gate,
     pub rate: RateLimit,
     pub requests: usize,
@@ -58,12 +62,14 @@ impl World {
             ids: Ids::new(config.seed),
             knobs: config.knobs,
             zones: BTreeMap::new(),
+            deleted: BTreeMap::new(),
             tokens: HashMap::new(),
             keys: HashMap::new(),
             journal: Journal::open(config.journal_file.as_deref(), config.journal_capacity)?,
             faults: FaultPlan::default(),
             lag: Duration::ZERO,
             past: Vec::new(),
+            kept: None,
             gate: Gate::default(),
             rate: RateLimit::new(config.rate_limit, config.rate_window),
             requests: 0,
@@ -78,6 +84,12 @@ impl World {
             let now = self.clock.elapsed();
             self.past.retain(|(at, _)| *at + self.lag > now);
             self.past.extend(line.effects.iter().map(|effect| (now, effect.clone())));
+        }
+        if let Some((zone, states)) = &mut self.kept
+            && line.effects.iter().any(|effect| effect.zone == *zone)
+            && let Some(zone) = self.zones.get(zone)
+        {
+            states.push(zone.records.clone());
         }
         self.journal.append(line, &self.knobs);
     }
@@ -118,6 +130,9 @@ impl World {
             activated_on,
             dnssec: Dnssec::default(),
             settings: Map::new(),
+            zone_settings: Map::new(),
+            hold: Hold::default(),
+            activation_asked: None,
             custom_hostnames: BTreeMap::new(),
             regional_hostnames: BTreeMap::new(),
             discoverable: Vec::new(),

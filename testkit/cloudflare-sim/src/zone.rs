@@ -29,12 +29,23 @@ pub struct Zone {
     pub dnssec: Dnssec,
     /// What was PATCHed of `dns_settings`, over the defaults.
     pub settings: Map<String, Value>,
+    /// What was PATCHed of `settings/{id}`, over the defaults.
+    pub zone_settings: Map<String, Value>,
+    pub hold: Hold,
+    /// When Cloudflare was last asked to look whether the zone is delegated.
+    pub activation_asked: Option<Timestamp>,
     pub custom_hostnames: BTreeMap<String, Value>,
     pub regional_hostnames: BTreeMap<String, Value>,
     /// What a scan would find, and what it found and nobody has reviewed yet.
     pub discoverable: Vec<Value>,
     pub unreviewed: Vec<Arc<Record>>,
     pub records: Records,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct Hold {
+    pub is_on: bool,
+    pub includes_subdomains: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -47,7 +58,7 @@ pub struct Dnssec {
 }
 
 /// Guarantees: the three views agree; a record is never changed in place.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Records {
     by_id: HashMap<String, Arc<Record>>,
     by_name: HashMap<String, Vec<Arc<Record>>>,

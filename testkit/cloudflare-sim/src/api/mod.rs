@@ -2,11 +2,13 @@
 
 mod batch;
 mod dnssec;
+mod hold;
 mod hostnames;
 mod records;
 mod scan;
 mod settings;
 mod verify;
+mod zone_settings;
 mod zonefile;
 mod zones;
 
@@ -72,11 +74,12 @@ const SETTINGS: &[Right] = &[Right::DnsSettings, Right::DnsRead, Right::DnsWrite
 const SET: &[Right] = &[Right::DnsSettings, Right::DnsWrite];
 const ZONE: &[Right] = &[Right::ZoneRead, Right::ZoneWrite];
 const ZONE_WRITE: &[Right] = &[Right::ZoneWrite];
+const SETTING: &[Right] = &[Right::ZoneSettings];
 const SSL: &[Right] = &[Right::Ssl];
 
 /// Literal segments come before `{…}` where both would fit.
 #[rustfmt::skip]
-static ROWS: [Row; 42] = [
+static ROWS: [Row; 50] = [
     row("GET", "/user/tokens/verify", &[], verify::user),
     row("GET", "/accounts/{account}/tokens/verify", &[], verify::account),
     row("GET", "/accounts/{account}/dns_records/usage", SETTINGS, records::account_usage),
@@ -85,6 +88,14 @@ static ROWS: [Row; 42] = [
     row("GET", "/zones/{zone}", ZONE, zones::get),
     row("PATCH", "/zones/{zone}", ZONE_WRITE, zones::patch),
     row("DELETE", "/zones/{zone}", ZONE_WRITE, zones::delete),
+    row("PUT", "/zones/{zone}/activation_check", ZONE_WRITE, zones::activation_check),
+    row("GET", "/zones/{zone}/hold", ZONE, hold::get),
+    row("POST", "/zones/{zone}/hold", ZONE_WRITE, hold::post),
+    row("PATCH", "/zones/{zone}/hold", ZONE_WRITE, hold::patch),
+    row("DELETE", "/zones/{zone}/hold", ZONE_WRITE, hold::delete),
+    row("GET", "/zones/{zone}/settings", SETTING, zone_settings::list),
+    row("GET", "/zones/{zone}/settings/{setting}", SETTING, zone_settings::get),
+    row("PATCH", "/zones/{zone}/settings/{setting}", SETTING, zone_settings::patch),
     row("GET", "/zones/{zone}/dns_records", READ, records::list),
     row("POST", "/zones/{zone}/dns_records", WRITE, records::create),
     row("POST", "/zones/{zone}/dns_records/batch", WRITE, batch::run),
@@ -167,7 +178,8 @@ fn params<'p>(pattern: &str, path: &'p str) -> Option<Params<'p>> {
 fn check_ids(world: &World, call: &Call<'_>, row: &Row, params: &[&str]) -> Outcome<()> {
     let names = row.path.split('/').filter(|segment| segment.starts_with('{'));
     let is_id = |text: &str| text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-    let is_malformed = |(name, value): (&str, &&str)| name != "{hostname}" && !is_id(value);
+    let is_free = |name: &str| ["{hostname}", "{setting}"].contains(&name);
+    let is_malformed = |(name, value): (&str, &&str)| !is_free(name) && !is_id(value);
     if names.zip(params).any(is_malformed) {
         let status = match world.knobs.malformed_id {
             MalformedId::NotFound => 404,

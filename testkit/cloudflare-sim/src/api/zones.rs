@@ -1,5 +1,6 @@
 //! `zones`: list with filters, create, read, change one property, delete.
 
+use jiff::Unit;
 use serde_json::{Value, json};
 
 use super::Ask;
@@ -73,10 +74,18 @@ pub fn create(Ask { world, call, .. }: Ask<'_>) -> Outcome<Reply> {
         return Err(error(1061, format!("{zone_name} already exists")).into());
     }
     let kind = body.get("type").and_then(Value::as_str).unwrap_or("full").to_owned();
+    if kind != "full" {
+        return Err(error(1104, "Partial zone signup not allowed").into());
+    }
+    let restored = world.deleted.remove(&zone_name);
     let id = world.create_zone(zone_name, Plan::Free, "pending", account);
     let knobs = world.knobs;
     let zone = world.zone(&id)?;
     zone.kind = kind;
+    // A zone that was deleted a short time ago comes back with its records.
+    if let Some(records) = restored {
+        zone.records = records;
+    }
     Ok(Reply::ok(&zone_json(zone, &knobs)))
 }
 
@@ -101,8 +110,30 @@ pub fn patch(Ask { world, call, params, .. }: Ask<'_>) -> Outcome<Reply> {
 }
 
 pub fn delete(Ask { world, params, .. }: Ask<'_>) -> Outcome<Reply> {
-    world.zones.remove(params[0]);
+    if let Some(zone) = world.zones.remove(params[0]) {
+        world.deleted.insert(zone.name.clone(), zone.records);
+    }
     Ok(Reply::ok(&json!({"id": params[0]})))
+}
+
+/// Looks whether the zone is delegated: as often as the plan allows.
+pub fn activation_check(Ask { world, params, .. }: Ask<'_>) -> Outcome<Reply> {
+    let now = world.clock.tick();
+    let zone = world.zone(params[0])?;
+    let pause = if zone.plan == Plan::Free { 3_600 } else { 300 };
+    let is_early = zone
+        .activation_asked
+        .is_some_and(|asked| (now - asked).total(Unit::Second).is_ok_and(|past| past < f64::from(pause)));
+    if is_early {
+        // The code is unverified.
+        return Err(Failure::service(
+            400,
+            1224,
+            "This request cannot be made because it can only be called once an hour",
+        ));
+    }
+    zone.activation_asked = Some(now);
+    Ok(Reply::ok(&json!({"id": zone.id})))
 }
 
 pub fn available_plans(Ask { world, params, .. }: Ask<'_>) -> Outcome<Reply> {
