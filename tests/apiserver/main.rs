@@ -28,6 +28,7 @@ mod setup;
 mod sources;
 mod status;
 mod traces;
+mod zone_config;
 mod zones;
 
 use zonekeeper_tests::cluster as support;

@@ -7,6 +7,7 @@
 mod by_label;
 mod conflicts;
 mod crash;
+mod delegation;
 mod deletion;
 mod drift;
 mod examples;
@@ -17,6 +18,7 @@ mod site;
 mod sources;
 mod trouble;
 mod values;
+mod whole_life;
 mod zones;
 
 use zonekeeper_tests::cluster as support;

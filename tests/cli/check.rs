@@ -80,3 +80,13 @@ async fn the_built_in_server_is_not_started() {
     folder.put("all.yaml", &[builtin().with("builtin.listen", "192.0.2.1:1"), zone("example.com"), www()]);
     check(&folder).await.exits(0);
 }
+
+#[tokio::test]
+async fn what_is_wanted_of_the_zone_itself_is_judged_by_what_its_provider_can_do() {
+    let folder = Folder::new();
+    let signed = zone("example.com").with("dnssec", json!({"mode": "On"}));
+    folder.put("all.yaml", &[provider("http://127.0.0.1:9/client/v4"), signed.clone(), www()]);
+    check(&folder).await.exits(0);
+    folder.put("all.yaml", &[builtin(), signed, www()]);
+    check(&folder).await.exits(1).says("spec.dnssec.mode: the provider of this zone can't do that");
+}

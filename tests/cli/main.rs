@@ -30,4 +30,5 @@ mod serving;
 mod sources;
 mod support;
 mod unknown;
+mod zone_config;
 mod zones;

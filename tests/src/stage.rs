@@ -16,6 +16,7 @@ use zonekeeper_kernel::{
     plan::{Evidence, Scope},
     record::{LiveRecord, Record},
     zone::Rules,
+    zone_change::ZoneWish,
 };
 use zonekeeper_providers::{
     Provider, ProviderError, ZoneAccess,
@@ -303,5 +304,6 @@ fn settings(registry: &Registry, marks: Marks, rules: &Rules, limits: Option<Lim
         window: Duration::from_secs(600),
         settle: Duration::ZERO,
         is_all_ours: marks == Marks::None,
+        wish: ZoneWish::default(),
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Value as Json, json};
+use zonekeeper_api::PlannedState;
 use zonekeeper_kernel::{
     name::Name,
     rdata::{Rdata, RecordType},
@@ -313,12 +314,16 @@ impl State {
                 .flat_map(|change| {
                     let domain = Name::parse(&zone.spec.domain).ok()?;
                     // Names are told as they are in the zone.
-                    let name = match Name::parse(&change.name).ok() {
+                    let shown = change.name.as_deref()?;
+                    let name = match Name::parse(shown).ok() {
                         Some(name) if name.is_within(&domain) => name,
-                        _relative => Name::parse_under(&change.name, &domain).ok()?,
+                        _relative => Name::parse_under(shown, &domain).ok()?,
                     };
-                    let before = change.before.as_ref().map(|before| before.rtype.clone());
-                    let types = [Some(change.rtype.clone()), before].into_iter().flatten();
+                    let before = change.before.as_ref().and_then(|before| match before {
+                        PlannedState::Set(set) => Some(set.rtype.clone()),
+                        PlannedState::Value(_) => None,
+                    });
+                    let types = [change.rtype.clone(), before].into_iter().flatten();
                     Some(
                         types
                             .filter_map(move |rtype| Some((name.clone(), rtype.parse().ok()?)))

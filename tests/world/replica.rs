@@ -181,6 +181,9 @@ impl Process {
             Effect::CloseZone(zone) => self.engine.close_zone(&zone),
             // No provider of these histories has a server inside, and no actor makes what these are for.
             Effect::WriteEndpoint { .. }
+            | Effect::WriteChild(..)
+            | Effect::AskParent { .. }
+            | Effect::ResolveTarget { .. }
             | Effect::AskAddresses(_)
             | Effect::Declare(..)
             | Effect::Retract(..)

@@ -133,6 +133,7 @@ async fn pass(worker: &mut ZoneWorker, intent: Arc<Intent>) -> Box<ZonePass> {
         confirmed: Default::default(),
         saved: None,
         scans: true,
+        parent_ds: Default::default(),
         settles_anew: false,
     };
     match run_pass(request, worker).await.unwrap() {

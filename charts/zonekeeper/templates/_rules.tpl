@@ -17,6 +17,11 @@
   - dnszones
   - recordsets
   verbs: [patch]
+# Keeps the delegation of a DNSZone in its parent as RecordSets beside the DNSZone, if that asks for it; it deletes only those that it made.
+- apiGroups: ["zonekeeper.dev"]
+  resources:
+  - recordsets
+  verbs: [create, delete]
 # Writes statuses by server-side apply.
 - apiGroups: ["zonekeeper.dev"]
   resources:

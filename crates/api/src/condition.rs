@@ -21,6 +21,10 @@ pub enum ConditionType {
     Held,
     /// Records were changed from outside; bad when True.
     DriftDetected,
+    /// The parent zone names the zone's servers.
+    Delegated,
+    /// The zone is signed, and its parent vouches for it.
+    Signed,
 }
 
 // === impl ConditionType ===
@@ -37,6 +41,8 @@ impl ConditionType {
             Self::Programmed,
             Self::Held,
             Self::DriftDetected,
+            Self::Delegated,
+            Self::Signed,
         ]
     }
 
@@ -51,13 +57,20 @@ impl ConditionType {
             Self::Programmed => "Programmed",
             Self::Held => "Held",
             Self::DriftDetected => "DriftDetected",
+            Self::Delegated => "Delegated",
+            Self::Signed => "Signed",
         }
     }
 
     /// Whether True is the good state.
     pub const fn is_good_when_true(self) -> bool {
         match self {
-            Self::Ready | Self::CredentialsValid | Self::Accepted | Self::Programmed => true,
+            Self::Ready
+            | Self::CredentialsValid
+            | Self::Accepted
+            | Self::Programmed
+            | Self::Delegated
+            | Self::Signed => true,
             Self::Reconciling | Self::Stalled | Self::Held | Self::DriftDetected => false,
         }
     }

@@ -9,9 +9,10 @@ use crate::{
     duration::GoDuration,
     grant::{AllowedRecords, NameLimits, RecordsFrom},
     references::ProviderReference,
-    safety::{DeletionPolicy, Guard, Prune},
+    safety::{Guard, Prune},
     shape::DOMAIN_NAME,
     sources::Sources,
+    zoneconfig::{CloudflareZone, Delegation, DnssecSpec, Lifecycle},
     zonestatus::DNSZoneStatus,
 };
 
@@ -106,9 +107,21 @@ pub struct DNSZoneSpec {
     /// What happens to records that no object requests.
     #[serde(default)]
     pub prune: Prune,
-    /// Whether the zone itself comes and goes with this object. This version does neither; an Event says so.
+    /// Whether the zone itself comes and goes with this object.
     #[serde(default)]
     pub lifecycle: Lifecycle,
+    /// Whether the parent zone's delegation is managed.
+    #[serde(default)]
+    pub delegation: Delegation,
+    /// Whether the zone is signed.
+    #[serde(default)]
+    pub dnssec: DnssecSpec,
+    /// Whether PTR records are kept for A and AAAA records of this zone, in reverse DNSZones that grant them.
+    #[serde(default)]
+    pub reverse: bool,
+    /// The zone at Cloudflare; only what is listed is managed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cloudflare: Option<CloudflareZone>,
 }
 
 /// Which objects a zone takes.
@@ -169,16 +182,6 @@ pub struct CloudflareDefaults {
     pub proxied: bool,
 }
 
-/// Whether the zone itself comes and goes with the object.
-#[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq, Eq)]
-#[serde(default, rename_all = "camelCase")]
-pub struct Lifecycle {
-    /// Creates the zone at the provider where it does not exist.
-    pub create: bool,
-    /// Whether the zone at the provider goes with the object: `Delete` or `Retain`.
-    pub deletion_policy: DeletionPolicy,
-}
-
 // === impl DNSZoneSpec ===
 
 impl Default for DNSZoneSpec {
@@ -201,15 +204,11 @@ impl Default for DNSZoneSpec {
             guard: Guard::default(),
             prune: Prune::default(),
             lifecycle: Lifecycle::default(),
+            delegation: Delegation::default(),
+            dnssec: DnssecSpec::default(),
+            reverse: false,
+            cloudflare: None,
         }
-    }
-}
-
-// === impl Lifecycle ===
-
-impl Default for Lifecycle {
-    fn default() -> Self {
-        Self { create: false, deletion_policy: DeletionPolicy::Retain }
     }
 }
 

@@ -14,10 +14,13 @@ pub struct AppliedChange {
     pub time: Time,
     /// `Create`, `Update`, `Delete` or `Adopt`.
     pub operation: AppliedOperation,
-    /// The set's name.
+    /// The field of the zone itself that changed; absent for sets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub field: Option<String>,
+    /// The set's name; the domain if the zone itself changed.
     pub name: String,
-    /// The set's type; the new one where the type changed.
-    #[serde(rename = "type")]
+    /// The set's type; the new one where the type changed. Absent if the zone itself changed.
+    #[serde(default, rename = "type", skip_serializing_if = "String::is_empty")]
     pub rtype: String,
     /// The set before the change; absent for a create. Long texts are cut.
     #[serde(default, skip_serializing_if = "String::is_empty")]

@@ -24,6 +24,7 @@ mod safety;
 mod selector;
 mod shape;
 mod sources;
+mod zoneconfig;
 mod zonestatus;
 
 pub mod rbac;
@@ -39,13 +40,11 @@ pub use backend::{
 pub use condition::ConditionType;
 pub use crd::{crds, crds_yaml, schema_of, yaml_of};
 pub use dnsprovider::{DNSProvider, DNSProviderSpec, DNSProviderStatus, RateLimit, VisibleZone};
-pub use dnszone::{
-    CloudflareDefaults, DNSZone, DNSZoneSpec, Drift, Lifecycle, Policy, Selection, ZoneDefaults,
-};
+pub use dnszone::{CloudflareDefaults, DNSZone, DNSZoneSpec, Drift, Policy, Selection, ZoneDefaults};
 pub use duration::{GoDuration, InvalidDuration};
 pub use grant::{AllowedRecords, NameLimits, RecordsFrom};
 pub use history::{AppliedChange, AppliedOperation, ChangeCause};
-pub use plan::{Operation, PlanStatus, PlannedChange, PlannedSet};
+pub use plan::{Operation, PlanStatus, PlannedChange, PlannedSet, PlannedState};
 pub use reason::{Reason, UnknownReason};
 pub use recordset::{
     CloudflareRecord, CloudflareSettings, RecordSet, RecordSetSpec, RecordSetStatus, RecordSummary,
@@ -60,6 +59,10 @@ pub use safety::{Adoption, DeletionPolicy, Guard, Prune, PruneIgnore, PruneMode}
 pub use selector::{NamespaceSelection, NamespacesFrom};
 pub use shape::RECORD_TYPES;
 pub use sources::{Dialect, SourceKind, Sources};
+pub use zoneconfig::{
+    CloudflareHold, CloudflareZone, CloudflareZoneType, Delegation, DelegationStatus, DnssecMode, DnssecSpec,
+    DnssecStatus, DsRecord, Lifecycle, ZoneStanding,
+};
 pub use zonestatus::{DNSZoneStatus, GuardStatus, RecordCounts};
 
 /// The API group of all kinds.

@@ -1,7 +1,8 @@
 //! A plan as people and programs read it, in status and on the command line.
 
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::recordset::CloudflareSettings;
 
@@ -30,23 +31,30 @@ pub struct PlanStatus {
     pub changes: Vec<PlannedChange>,
 }
 
-/// A change to one set.
+/// A change to one set, or to a field of the zone itself.
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub struct PlannedChange {
     /// `Create`, `Update` or `Delete`.
     pub operation: Operation,
+    /// The field of the zone itself, such as `dnssec` or `settings.ssl`; `zone` if the zone is created or deleted. Absent
+    /// for sets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub field: Option<String>,
     /// The set's name.
-    pub name: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
     /// The set's type; the new one where the type changes.
-    #[serde(rename = "type")]
-    pub rtype: String,
-    /// The set as it is; absent for a create.
+    #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
+    pub rtype: Option<String>,
+    /// The set, or the value of the field, as it is; absent for a create.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub before: Option<PlannedSet>,
-    /// The set as it would be; absent for a delete.
+    #[schemars(schema_with = "any")]
+    pub before: Option<PlannedState>,
+    /// The set, or the value of the field, as it would be; absent for a delete.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub after: Option<PlannedSet>,
+    #[schemars(schema_with = "any")]
+    pub after: Option<PlannedState>,
     /// Whether it waits for approval.
     #[serde(default)]
     pub held: bool,
@@ -56,6 +64,16 @@ pub struct PlannedChange {
     /// The same in a sentence, with the next step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
+}
+
+/// What a change is about, before or after it.
+#[derive(Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[serde(untagged)]
+pub enum PlannedState {
+    /// A set.
+    Set(PlannedSet),
+    /// The value of a field.
+    Value(Value),
 }
 
 /// What a change does to its set.
@@ -94,4 +112,9 @@ pub struct PlannedSet {
     /// The settings at Cloudflare.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settings: Option<CloudflareSettings>,
+}
+
+/// A set or a value: a structural schema has no other way to say so.
+fn any(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "x-kubernetes-preserve-unknown-fields": true })
 }

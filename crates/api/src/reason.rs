@@ -84,12 +84,20 @@ reasons! {
     SourceForbidden,
     /// The wish exists, its values are not known at the moment.
     TargetsUnknown,
-    /// A fault in Zonekeeper itself; it is tried again.
-    InternalError,
     /// Reconciling is switched off.
     Suspended,
     /// The object is being deleted.
     Terminating,
+    /// The zone is not active yet: its parent does not name its servers.
+    ZonePending,
+    /// The parent zone does not name the zone's servers.
+    NotDelegated,
+    /// The zone is not signed, or its parent has no DS record for it.
+    NotSigned,
+    /// Name servers do not serve the latest state of their zones yet.
+    ServersBehind,
+    /// A fault in Zonekeeper itself; it is tried again.
+    InternalError,
 }
 
 /// A word that is not on the list.
@@ -140,7 +148,7 @@ mod tests {
     #[test]
     fn every_word_has_a_meaning() {
         assert_eq!(Reason::Held.meaning(), "Waits for a person's approval.");
-        assert_eq!(Reason::all().len(), 28);
+        assert_eq!(Reason::all().len(), 32);
     }
 
     #[test]

@@ -58,6 +58,12 @@ use crate::{
     validation = Rule::new("self.type != 'AAAA' || !has(self.values) || self.values.all(value, isIP(value) && ip(value).family() == 6)")
         .message("values of type AAAA are IPv6 addresses such as 2001:db8::10; use type A for IPv4")
         .field_path(".values"),
+    validation = Rule::new("!has(self.reverse) || !self.reverse || self.type in ['A', 'AAAA']")
+        .message("reverse keeps PTR records for addresses: use it with type A or AAAA")
+        .field_path(".reverse"),
+    validation = Rule::new("!has(self.resolveTargets) || !self.resolveTargets || self.type == 'CNAME'")
+        .message("resolveTargets publishes the addresses of an alias' target: use it with type CNAME")
+        .field_path(".resolveTargets"),
     validation = Rule::new("!has(self.cloudflare) || !has(self.cloudflare.proxied) || !self.cloudflare.proxied || self.type in ['A', 'AAAA', 'CNAME']")
         .message("Cloudflare proxies A, AAAA and CNAME only; remove cloudflare.proxied")
         .field_path(".cloudflare.proxied")
@@ -91,6 +97,13 @@ pub struct RecordSetSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 2_147_483_647))]
     pub ttl: Option<u32>,
+    /// Whether PTR records are kept for the addresses of an A or AAAA set, in a reverse DNSZone that grants them; default:
+    /// the zone's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reverse: Option<bool>,
+    /// Publishes the addresses of a CNAME's target in its place, where an alias can't stand, and follows them at their TTL.
+    #[serde(default)]
+    pub resolve_targets: bool,
     /// The zones that take the object. Default: the zone with the longest domain that matches.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 50))]
@@ -236,6 +249,8 @@ impl Default for RecordSetSpec {
             values: Vec::new(),
             values_from: Vec::new(),
             ttl: None,
+            reverse: None,
+            resolve_targets: false,
             zone_refs: Vec::new(),
             cloudflare: None,
             adoption: Adoption::default(),

@@ -53,6 +53,12 @@ pub const EXTERNAL_DNS_PREFIXES: [&str; 2] =
 /// cloudflare-operator's prefix.
 pub const CLOUDFLARE_OPERATOR_PREFIX: &str = "cloudflare-operator.io/";
 
+/// Label of objects that the operator makes.
+pub const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
+
+/// Its value, and the field manager of all that the operator writes.
+pub const MANAGER: &str = "zonekeeper";
+
 /// Finalizer of a RecordSet, set before the first write to the provider.
 pub const RECORD_FINALIZER: &str = "zonekeeper.dev/record";
 

@@ -5,7 +5,12 @@ use kube::KubeSchema;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{duration::GoDuration, history::AppliedChange, plan::PlanStatus};
+use crate::{
+    duration::GoDuration,
+    history::AppliedChange,
+    plan::PlanStatus,
+    zoneconfig::{DelegationStatus, DnssecStatus, ZoneStanding},
+};
 
 /// What Zonekeeper last saw and did.
 #[derive(Serialize, Deserialize, KubeSchema, Clone, Debug, PartialEq, Default)]
@@ -46,7 +51,16 @@ pub struct DNSZoneStatus {
     /// The last value of the annotation `reconcile.fluxcd.io/requestedAt` that was acted on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_handled_reconcile_at: Option<String>,
-    /// Ready, Reconciling, Stalled, Accepted, Programmed, Held, DriftDetected.
+    /// Where the zone itself stands.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub zone: Option<ZoneStanding>,
+    /// How it is signed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dnssec: Option<DnssecStatus>,
+    /// What the parent's servers answer for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delegation: Option<DelegationStatus>,
+    /// Ready, Reconciling, Stalled, Accepted, Programmed, Held, DriftDetected, Delegated, Signed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[x_kube(merge_strategy = ListMerge::Map(vec!["type".into()]))]
     pub conditions: Vec<Condition>,

@@ -14,7 +14,22 @@ use crate::{
     rdata::RecordType,
     render,
     zone::{Policy, Rules},
+    zone_change::{self, ZoneChange, ZoneVerdict},
 };
+
+/// What a plan would change: sets of records, and the zone itself.
+#[derive(Default)]
+pub struct Changes<'a> {
+    /// Of sets.
+    pub sets: Vec<Change>,
+    /// Of the zone itself.
+    pub zone: Vec<ZoneChange>,
+    /// What must happen before a change of the zone itself, whatever is approved.
+    pub blocks: Option<&'a Blocks<'a>>,
+}
+
+/// What must happen before a change of the zone itself; none if it may be made.
+pub type Blocks<'a> = dyn Fn(&ZoneChange) -> Option<String> + 'a;
 
 /// How much may change before a person is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -133,6 +148,16 @@ pub struct Verdict {
     pub released_by_approval: bool,
     /// The sets that would be held without it.
     pub released: BTreeSet<(Name, RecordType)>,
+    /// The same for changes of the zone itself.
+    pub zone: ZoneVerdict,
+}
+
+// === impl Changes ===
+
+impl From<Vec<Change>> for Changes<'_> {
+    fn from(sets: Vec<Change>) -> Self {
+        Self { sets, ..Self::default() }
+    }
 }
 
 // === impl Window ===
@@ -291,10 +316,17 @@ fn write_share(
 ///
 /// Guarantees: every change of the plan is in exactly one of cleared, held and observed, in its old order;
 /// the hash depends only on the zone and on what is held, not on the order of input.
-pub fn clear(plan: Vec<Change>, subject: &Subject<'_>, window: Window, approval: &Approval) -> Verdict {
+pub fn clear<'a>(
+    plan: impl Into<Changes<'a>>,
+    subject: &Subject<'_>,
+    window: Window,
+    approval: &Approval,
+) -> Verdict {
+    let Changes { sets: plan, zone, blocks } = plan.into();
+    let mut zone = zone_change::clear(zone, subject.rules.policy, blocks.unwrap_or(&|_| None));
     if subject.rules.policy == Policy::Observe && !crate::mutant::is_on("guard: watched is written") {
-        let hash = hash(subject.identity, std::iter::empty());
-        return Verdict { observed: plan, hash, ..Verdict::default() };
+        let hash = hash(subject.identity, []);
+        return Verdict { observed: plan, hash, zone, ..Verdict::default() };
     }
     let excess = subject.limits.map(|limits| Excess::of(&plan, subject.rules, limits, &window));
     let why: Vec<Option<HeldFor>> = plan
@@ -308,26 +340,27 @@ pub fn clear(plan: Vec<Change>, subject: &Subject<'_>, window: Window, approval:
             None => cleared.push(change),
         }
     }
-    let hash = hash(subject.identity, held.iter().map(|held| &held.change));
+    let lines = held.iter().map(|held| render::hash_line(&held.change)).chain(zone.held_lines());
+    let hash = hash(subject.identity, lines);
     let is_approved = match approval {
         Approval::None => false,
         Approval::Held(approved) => *approved == hash || crate::mutant::is_on("guard: any hash approves"),
         Approval::Whole => true,
     };
-    if is_approved && !held.is_empty() {
+    if is_approved && (!held.is_empty() || zone.held_lines().next().is_some()) {
+        zone.release();
         let released = held.iter().map(|held| (held.change.name.clone(), held.change.rtype)).collect();
         cleared.extend(held.drain(..).map(|held| held.change));
-        let hash = self::hash(subject.identity, std::iter::empty());
+        let hash = self::hash(subject.identity, []);
         let cleared = Cleared { changes: cleared };
-        return Verdict { cleared, hash, released_by_approval: true, released, ..Verdict::default() };
+        return Verdict { cleared, hash, released_by_approval: true, released, zone, ..Verdict::default() };
     }
-    Verdict { cleared: Cleared { changes: cleared }, held, hash, ..Verdict::default() }
+    Verdict { cleared: Cleared { changes: cleared }, held, hash, zone, ..Verdict::default() }
 }
 
-/// The hash over a whole plan, cleared and held, of all zones, each with its identity.
-pub fn whole_hash<'a>(zones: impl IntoIterator<Item = (&'a str, Vec<&'a Change>)>) -> String {
-    let mut hashes: Vec<String> =
-        zones.into_iter().map(|(identity, changes)| hash(identity, changes.into_iter())).collect();
+/// The hash over a whole plan, cleared and held, of all zones: each with its identity, and a line per change.
+pub fn whole_hash<'a>(zones: impl IntoIterator<Item = (&'a str, Vec<String>)>) -> String {
+    let mut hashes: Vec<String> = zones.into_iter().map(|(identity, lines)| hash(identity, lines)).collect();
     hashes.sort();
     short(Sha256::digest(hashes.join("\n").as_bytes()).as_slice())
 }
@@ -462,8 +495,8 @@ fn touches_apex_authority(change: &Change, domain: &Name) -> bool {
     change.name == *domain && change.before().iter().any(|state| is_authority(state.rtype))
 }
 
-fn hash<'a>(identity: &str, changes: impl Iterator<Item = &'a Change>) -> String {
-    let mut lines: Vec<String> = changes.map(render::hash_line).collect();
+fn hash(identity: &str, lines: impl IntoIterator<Item = String>) -> String {
+    let mut lines: Vec<String> = lines.into_iter().collect();
     lines.sort();
     let mut digest = Sha256::new();
     digest.update(if crate::mutant::is_on("guard: hash without identity") {

@@ -27,5 +27,8 @@ pub mod reason;
 pub mod record;
 pub mod render;
 pub mod resolve;
+pub mod reverse;
 pub mod zone;
+pub mod zone_change;
+pub mod zone_state;
 pub mod zonefile;

@@ -10,9 +10,10 @@ use kube::Resource;
 use zonekeeper_api::{AppliedOperation, Reason};
 use zonekeeper_kernel::{
     holder::{Holder, HolderRef},
-    plan::{Cause, Change, SetState},
+    plan::{Cause, Change, Operation, SetState},
     render,
     zone::ZoneKey,
+    zone_change::ZoneChange,
 };
 
 use crate::{
@@ -78,6 +79,22 @@ impl Model {
         }
         for (target, applied) in told.into_values() {
             self.tell_change(zone, target, &applied);
+        }
+    }
+
+    /// Tells of changes of a zone itself.
+    pub fn tell_zone_changes(&mut self, zone: &ZoneKey, applied: &[ZoneChange]) {
+        let Some(entry) = self.zones.get(zone) else { return };
+        for change in applied {
+            let reason =
+                if change.cause == Cause::Drift { Reason::DriftReverted } else { Reason::Programmed };
+            let note = match change.operation {
+                Operation::Create => format!("created zone {}", entry.object.spec.domain),
+                Operation::Delete => format!("deleted zone {}", entry.object.spec.domain),
+                Operation::Update => format!("changed the zone itself: {}", change.line()),
+            };
+            let event = ObjectEvent::new(entry.object.object_ref(&()), reason, &note, true);
+            self.effects.push(Effect::Publish(event));
         }
     }
 

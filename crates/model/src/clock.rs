@@ -40,6 +40,17 @@ impl Now {
         whole_seconds(self.wall - ago)
     }
 
+    /// When an instant to come will be, by the clock on the wall.
+    pub fn time_at(&self, instant: Instant) -> Time {
+        let left = SignedDuration::try_from(instant.saturating_duration_since(self.at)).unwrap_or_default();
+        whole_seconds(self.wall.checked_add(left).unwrap_or(self.wall))
+    }
+
+    /// How long it is until a time by the clock on the wall.
+    pub fn until(&self, time: &Time) -> Duration {
+        Duration::try_from(time.0.duration_since(self.wall)).unwrap_or_default()
+    }
+
     /// The instant of a time by the clock on the wall; none where this process can't say.
     pub fn instant_of(&self, time: &Time) -> Option<Instant> {
         let ago = Duration::try_from(self.wall.duration_since(time.0)).unwrap_or_default();

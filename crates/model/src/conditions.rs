@@ -91,6 +91,8 @@ impl Verdict {
                 | Reason::ProviderUnavailable
                 | Reason::TargetsUnknown
                 | Reason::Terminating
+                | Reason::ZonePending
+                | Reason::ServersBehind
         )
     }
 

@@ -21,6 +21,7 @@ use crate::{
     addresses::AddressEntry,
     agenda::Agenda,
     change_events::ChangeEvents,
+    children::Children,
     clock::Now,
     conditions::Verdict,
     effects::{Effect, Effects},
@@ -30,6 +31,7 @@ use crate::{
     records::RecordEntry,
     secrets::Secrets,
     sources::Sources,
+    targets::Targets,
     zone_entry::ZoneEntry,
 };
 
@@ -54,6 +56,10 @@ pub enum Alarm {
     Open(ZoneKey),
     /// A zone's status is to be written.
     Report(ZoneKey),
+    /// The servers of its parent zone are to be asked.
+    Parent(ZoneKey),
+    /// The target of a RecordSet is to be resolved.
+    Target(Key),
     /// Credentials are to be tried.
     Provider(String),
     /// A source is to be asked.
@@ -92,6 +98,9 @@ pub struct Model {
     pub namespaces: BTreeMap<String, NamespaceEntry>,
     pub secrets: Secrets,
     pub sources: Sources,
+    /// Objects that are made for others.
+    pub children: Children,
+    pub targets: Targets,
     /// Objects that can't be read, and in which generation.
     unreadable: BTreeMap<(Kind, Key), Option<i64>>,
     /// The zones that wishes can go to.
@@ -135,6 +144,8 @@ impl Model {
             namespaces: BTreeMap::new(),
             secrets: Secrets::default(),
             sources: Sources::default(),
+            children: Children::default(),
+            targets: Targets::default(),
             unreadable: BTreeMap::new(),
             index: Zones::default(),
             listed: BTreeSet::new(),
@@ -198,6 +209,9 @@ impl Model {
                 }
                 self.see_unwritten(kind, &key, &error);
             }
+            Event::ChildWritten(child, answer) => self.children.written(&child, answer, &mut self.effects),
+            Event::ParentAnswered { zone, attempt, found } => self.parent_answered(&zone, attempt, found),
+            Event::TargetResolved { record, attempt, found } => self.target_resolved(&record, attempt, found),
             Event::KeyMade(key, made) => self.key_made(&key, made),
         }
     }
@@ -214,6 +228,8 @@ impl Model {
                 self.report_zone(&zone);
                 self.release_zone(&zone);
             }
+            Alarm::Parent(zone) => self.ask_parent(&zone),
+            Alarm::Target(record) => self.resolve_target(&record),
             Alarm::Provider(provider) => self.check_provider(&provider),
             Alarm::Address(source) => self.ask_addresses(&source),
             Alarm::ReportSource(source) => self.report_address_source(&source),
@@ -414,6 +430,7 @@ impl Model {
         let named = self.named_secrets();
         self.secrets.keep(&named, &mut self.effects);
         self.tell_untold();
+        self.children.retry(&mut self.effects);
         let figures = Box::new(self.figures());
         self.effects.push(Effect::Measure(figures));
     }

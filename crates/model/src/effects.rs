@@ -10,8 +10,16 @@ use zonekeeper_kernel::{name::Name, zone::ZoneKey};
 use zonekeeper_sources::object::{Keep, Kind, ObjectRef};
 
 use crate::{
-    Key, addresses::AddressRequest, conditions::Verdict, confirmation::ConfirmRequest,
-    credentials::CheckRequest, events::ObjectEvent, figures::Figures, opening::OpenRequest, outbox::Write,
+    Key,
+    addresses::AddressRequest,
+    children::{ChildRef, ChildWrite},
+    conditions::Verdict,
+    confirmation::ConfirmRequest,
+    credentials::CheckRequest,
+    events::ObjectEvent,
+    figures::Figures,
+    opening::OpenRequest,
+    outbox::Write,
     passes::StartPass,
 };
 
@@ -21,6 +29,12 @@ pub enum Effect {
     Write(Write),
     /// Write the status of a DNSEndpoint.
     WriteEndpoint { object: ObjectRef, resource: ApiResource, status: Value },
+    /// Write an object that is made for another.
+    WriteChild(ChildRef, ChildWrite),
+    /// Ask the servers of the parent zone what they say of a zone.
+    AskParent { zone: ZoneKey, domain: Name, attempt: u64 },
+    /// Ask for the addresses of a RecordSet's target.
+    ResolveTarget { record: Key, target: Name, attempt: u64 },
     /// Publish an Event.
     Publish(ObjectEvent),
     /// Watch a Secret.
@@ -80,6 +94,16 @@ impl Effects {
     /// Publishes something about an object.
     pub fn say(&mut self, object: ObjectReference, reason: Reason, message: &str, is_normal: bool) {
         self.push(Effect::Publish(ObjectEvent::new(object, reason, message, is_normal)));
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
     /// Takes all of them out.

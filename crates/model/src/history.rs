@@ -7,6 +7,7 @@ use zonekeeper_api::{AppliedChange, AppliedOperation, ChangeCause};
 use zonekeeper_kernel::{
     plan::{Cause, Change, Operation},
     render,
+    zone_change::ZoneChange,
 };
 
 use crate::pass::Applied;
@@ -64,6 +65,21 @@ impl History {
         self.entries.truncate(kept);
     }
 
+    /// The same for changes of the zone itself.
+    pub fn note_zone(
+        &mut self,
+        domain: &str,
+        applied: &[ZoneChange],
+        time: &Time,
+        approval: Option<&GivenApproval>,
+    ) {
+        for change in applied {
+            let approval = approval.filter(|_| change.operation == Operation::Delete);
+            self.entries.push_front(zone_entry(domain, change, time, approval));
+        }
+        self.entries.truncate(MOST);
+    }
+
     /// The status is to list what is known now.
     pub fn show(&mut self) {
         if !self.entries.iter().eq(&self.shown) {
@@ -108,6 +124,7 @@ fn entry(change: &Change, time: &Time, approval: Option<&GivenApproval>) -> Opti
     Some(AppliedChange {
         time: time.clone(),
         operation: operation(change)?,
+        field: None,
         name: change.name.as_str().to_owned(),
         rtype: change.rtype.to_string(),
         before: side(change.before()),
@@ -117,6 +134,32 @@ fn entry(change: &Change, time: &Time, approval: Option<&GivenApproval>) -> Opti
         approval: approval.map(|approval| approval.hash.clone()),
         approver: approval.and_then(|approval| approval.approver.as_deref().map(shortened)),
     })
+}
+
+fn zone_entry(
+    domain: &str,
+    change: &ZoneChange,
+    time: &Time,
+    approval: Option<&GivenApproval>,
+) -> AppliedChange {
+    let side = |value: &Option<Box<str>>| value.as_deref().map(shortened).unwrap_or_default();
+    AppliedChange {
+        time: time.clone(),
+        operation: match change.operation {
+            Operation::Create => AppliedOperation::Create,
+            Operation::Update => AppliedOperation::Update,
+            Operation::Delete => AppliedOperation::Delete,
+        },
+        field: Some(change.field.to_string()),
+        name: domain.to_owned(),
+        rtype: String::new(),
+        before: side(&change.before),
+        after: side(&change.after),
+        object: String::new(),
+        cause: if change.cause == Cause::Drift { ChangeCause::Drift } else { ChangeCause::Wanted },
+        approval: approval.map(|approval| approval.hash.clone()),
+        approver: approval.and_then(|approval| approval.approver.as_deref().map(shortened)),
+    }
 }
 
 /// A text that fits into an entry.

@@ -7,12 +7,14 @@ pub mod address_pacing;
 pub mod addresses;
 mod agenda;
 mod change_events;
+pub mod children;
 pub mod clock;
 pub mod conditions;
 pub mod confirmation;
 mod core;
 pub mod credentials;
 pub mod declare;
+pub mod delegation;
 pub mod effects;
 pub mod events;
 pub mod figures;
@@ -31,21 +33,26 @@ pub mod providers;
 pub mod reasons;
 mod records;
 mod release;
+pub mod reverse;
 pub mod secrets;
 mod small_map;
 pub mod sources;
 mod status;
+pub mod targets;
 #[cfg(test)]
 mod tests;
 pub mod worker;
 pub mod zone_entry;
+mod zone_status;
 pub mod zones;
 
 use std::net::IpAddr;
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use zonekeeper_api::{AddressSource, DNSProvider, DNSZone, RecordSet};
 use zonekeeper_kernel::provider::ProviderError;
 use zonekeeper_kernel::zone::ZoneKey;
+use zonekeeper_kernel::zone_state::ParentAnswer;
 
 pub use core::Model;
 
@@ -82,6 +89,12 @@ pub enum Event {
     Written(Written),
     /// Our own write of an object failed; the API server may have refused it for what it says.
     NotWritten { kind: objects::Kind, key: Key, error: String, is_refused: bool },
+    /// An object that is made for another was written: as it is now, if it is there; or why it was not taken.
+    ChildWritten(children::ChildRef, Result<Option<Box<ObjectMeta>>, String>),
+    /// The servers of a zone's parent were asked.
+    ParentAnswered { zone: ZoneKey, attempt: u64, found: Result<ParentAnswer, String> },
+    /// The target of a RecordSet was resolved.
+    TargetResolved { record: Key, attempt: u64, found: Result<targets::Resolved, String> },
     /// The marker key was made, or could not be.
     KeyMade(Key, Result<(), String>),
 }

@@ -6,6 +6,7 @@ use zonekeeper_api::{GuardStatus, Reason, RecordSet, WrittenZone};
 use zonekeeper_kernel::provider::ProviderError;
 use zonekeeper_kernel::{
     guard::Window, holder::Holder, name::Name, rdata::RecordType, record::RecordId, zone::ZoneKey,
+    zone_change::ZoneWish,
 };
 
 use crate::{
@@ -26,6 +27,8 @@ pub struct OpenRequest {
     pub domain: Name,
     /// The id that the DNSZone names, if it does.
     pub id: Option<String>,
+    /// What is wanted of the zone itself.
+    pub wish: ZoneWish,
     pub provider: String,
     /// The try that opened the provider.
     pub provider_attempt: u64,
@@ -91,6 +94,7 @@ impl Model {
             attempt: entry.attempt,
             domain: zone.domain.clone(),
             id: Some(entry.object.spec.zone_id.clone()).filter(|id| !id.is_empty()),
+            wish: declare::zone_wish(&entry.object).unwrap_or_default(),
             provider_attempt: active.attempt,
             provider,
         }));
@@ -140,7 +144,10 @@ impl Model {
             let records = self.records.values().map(|record| &*record.object);
             let known = domain.map(|domain| known_ids(records, key, &facts.id, domain).collect());
             let window = window_of(&entry.guard, self.now);
-            memory = Some(WorkerMemory { window, known: known.unwrap_or_default() });
+            let status = entry.object.status.as_ref();
+            let initial = status.and_then(|status| status.zone.as_ref()).map(|zone| zone.initial.clone());
+            let initial = initial.unwrap_or_default().into_iter().collect();
+            memory = Some(WorkerMemory { window, known: known.unwrap_or_default(), initial });
         } else if let Some(before) = entry.setup.take() {
             // What was not set up yet is.
             memory = before.memory;
@@ -152,6 +159,7 @@ impl Model {
             self.index_zone(zone);
         }
         self.wake.insert(key.clone());
+        self.ask_parent(key);
         self.reconsider_twins(key);
     }
 

@@ -13,6 +13,8 @@ use zonekeeper_kernel::{
     record::Ttl,
     resolve::Intent,
     zone::{SourcesKey, Zone},
+    zone_change::{Fields, ZoneChange},
+    zone_state::{ParentDs, ZoneState},
 };
 
 use crate::{Key, conditions::Verdict, confirmation::Confirmed, holders::About, worker::GuardRecord};
@@ -38,6 +40,8 @@ pub struct PassRequest {
     pub saved: Option<GuardRecord>,
     /// Whether the zone is read again, to see what has changed.
     pub scans: bool,
+    /// Whether the parent zone vouches for the keys of the zone.
+    pub parent_ds: ParentDs,
     /// Whether deletes settle anew: nothing was looked at for a while.
     pub settles_anew: bool,
 }
@@ -86,6 +90,10 @@ pub struct ZonePass {
     pub failure: Option<ProviderError>,
     /// Names whose comment had to be cut.
     pub cut_comments: Vec<(Name, RecordType)>,
+    /// Changes of the zone itself that were made.
+    pub zone_applied: Vec<ZoneChange>,
+    /// Whether the zone itself is gone.
+    pub is_zone_gone: bool,
 }
 
 /// A change that was made.
@@ -111,6 +119,19 @@ pub struct Survey {
     pub has_unread_names: bool,
     /// Why nothing was written, where that is so.
     pub read_only: Option<Verdict>,
+    /// The zone itself.
+    pub zone: ZoneSurvey,
+}
+
+/// The state of the zone itself.
+#[derive(Debug, Default)]
+pub struct ZoneSurvey {
+    /// Where it stands, if that could be read.
+    pub state: Option<ZoneState>,
+    /// The values that managed fields had when they were first read.
+    pub initial: Fields,
+    /// Why it is not as it is wanted.
+    pub trouble: Option<Verdict>,
 }
 
 /// What became of one object's wish at one name.

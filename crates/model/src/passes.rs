@@ -207,6 +207,7 @@ impl Model {
             confirmed: entry.confirmed_at(self.now.at),
             saved: entry.saved.clone(),
             scans: std::mem::take(&mut entry.wants_scan),
+            parent_ds: entry.delegation.ds(self.now.at),
             settles_anew: std::mem::take(&mut entry.settles_anew),
         };
         let reads = if first || request.scans { Reads::Zone } else { Reads::Nothing };
@@ -329,6 +330,8 @@ impl Model {
         let now = self.now.at;
         entry.last_pass_error = pass.failure.as_ref().map(verdict);
         entry.note_applied(&pass.applied, self.now);
+        entry.note_zone_applied(&pass.zone_applied, self.now);
+        entry.is_zone_gone |= pass.is_zone_gone;
         let was_held = std::mem::replace(&mut entry.has_held, pass.has_held);
         let is_partial = pass.survey.is_none();
         if let Some(survey) = pass.survey {
@@ -344,6 +347,12 @@ impl Model {
             }
             if was_looked_at && entry.begun.is_some_and(|(_, reads)| reads == Reads::Zone) {
                 entry.read = Some(self.now.time());
+            }
+            // A zone that was created is opened under its id.
+            let id = survey.zone.state.as_ref().map(|state| state.id.clone());
+            let is_new = |id: &String| entry.worker.facts().is_some_and(|facts| facts.id != *id);
+            if id.as_ref().is_some_and(is_new) {
+                (entry.attempt, entry.wants_opening) = (0, true);
             }
             entry.survey = Some(survey);
             entry.history.show();
@@ -372,6 +381,10 @@ impl Model {
             self.agenda.by(now + retry.max(Duration::from_secs(1)), Alarm::Again(key.clone()));
         }
         self.tell_changes(key, &pass.applied);
+        self.tell_zone_changes(key, &pass.zone_applied);
+        if !pass.zone_applied.is_empty() {
+            self.agenda.at(now, Alarm::Parent(key.clone()));
+        }
         for state in pass.states {
             self.note_intent(key, state);
         }

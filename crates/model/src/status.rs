@@ -19,6 +19,7 @@ use crate::{
     providers::ProviderEntry,
     records::RecordEntry,
     zone_entry::ZoneEntry,
+    zone_status,
 };
 
 /// How many visible zones a status lists.
@@ -166,6 +167,10 @@ pub fn zone_verdict(entry: &ZoneEntry) -> Option<Verdict> {
     if let Some(trouble) = entry.trouble.as_ref().filter(|trouble| !entry.is_suspended_over(trouble)) {
         return Some(trouble.clone());
     }
+    let held = entry.survey.as_ref().and_then(|survey| survey.outstanding.held.as_ref());
+    if let Some(held) = held.filter(|_| entry.is_leaving() && entry.is_to_be_deleted()) {
+        return Some(Verdict::new(Reason::Held, held.clone()));
+    }
     if entry.is_leaving() {
         let count = entry.wishes.len() + entry.departing.len();
         return Some(Verdict::new(
@@ -186,8 +191,11 @@ pub fn zone_verdict(entry: &ZoneEntry) -> Option<Verdict> {
     if let Some(held) = &survey.outstanding.held {
         return Some(Verdict::new(Reason::Held, held.clone()));
     }
-    if let Some(trouble) = &entry.source_trouble {
+    if let Some(trouble) = survey.zone.trouble.as_ref().or(entry.source_trouble.as_ref()) {
         return Some(trouble.clone());
+    }
+    if let Some(why) = zone_status::inactive(survey.zone.state.as_ref(), &entry.object.spec.domain) {
+        return Some(why);
     }
     Some(match entry.object.spec.policy {
         Policy::Observe => Verdict::new(Reason::Observed, "watched only: nothing is written"),
@@ -198,7 +206,12 @@ pub fn zone_verdict(entry: &ZoneEntry) -> Option<Verdict> {
 }
 
 /// The status of a DNSZone.
-pub fn zone_status(entry: &ZoneEntry, verdict: &Verdict, now: Now) -> DNSZoneStatus {
+pub fn zone_status(
+    entry: &ZoneEntry,
+    verdict: &Verdict,
+    delegated: Option<&Verdict>,
+    now: Now,
+) -> DNSZoneStatus {
     let object = &entry.object;
     let before = object.status.clone().unwrap_or_default();
     let generation = object.metadata.generation;
@@ -223,12 +236,34 @@ pub fn zone_status(entry: &ZoneEntry, verdict: &Verdict, now: Now) -> DNSZoneSta
             message: drift.unwrap_or("nothing was changed from outside"),
         },
     ]);
-    let found = entry.worker.facts();
+    let found = entry.worker.facts().filter(|facts| !facts.id.is_empty());
+    let state = survey.and_then(|survey| survey.zone.state.as_ref());
+    let signed = zone_status::signed(entry, state);
+    let signed = signed.as_ref().map(|(is_true, reason, message)| Shown {
+        kind: ConditionType::Signed,
+        is_true: *is_true,
+        reason: *reason,
+        message,
+    });
+    let delegated = delegated.map(|verdict| Shown {
+        kind: ConditionType::Delegated,
+        is_true: verdict.is_ready(),
+        reason: verdict.reason,
+        message: &verdict.message,
+    });
+    let shown = shown.chain(delegated).chain(signed);
+    let initial = survey.map(|survey| &survey.zone.initial);
     DNSZoneStatus {
+        zone: state.map(|state| zone_status::standing(state, initial)).or(before.zone),
+        dnssec: state.map_or(before.dnssec, zone_status::dnssec),
+        delegation: entry.delegation.status(now).or(before.delegation),
         observed_generation: generation,
         provider: entry.provider.clone(),
         zone_id: found.map(|facts| facts.id.clone()).or(before.zone_id),
-        name_servers: found.map(|facts| facts.name_servers.clone()).unwrap_or(before.name_servers),
+        name_servers: state
+            .map(|state| state.name_servers.clone())
+            .or_else(|| found.map(|facts| facts.name_servers.clone()))
+            .unwrap_or(before.name_servers),
         records: survey.map(|survey| counts(&survey.counts)).or(before.records),
         guard: (entry.guard != Default::default()).then(|| entry.guard.clone()),
         effective_interval: entry.effective_interval.clone(),

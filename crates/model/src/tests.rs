@@ -80,6 +80,9 @@ fn texts(effects: Vec<Effect>) -> Vec<String> {
     let text = |effect: Effect| match effect {
         Effect::Write(_) => "write".to_owned(),
         Effect::WriteEndpoint { .. } => "write a DNSEndpoint".into(),
+        Effect::WriteChild(child, _) => format!("write {child}"),
+        Effect::AskParent { .. } => "ask the parent".into(),
+        Effect::ResolveTarget { target, .. } => format!("resolve {target}"),
         Effect::Publish(_) => "publish".into(),
         Effect::WatchSecret(key) => format!("watch {}", key.1),
         Effect::UnwatchSecret(key) => format!("unwatch {}", key.1),

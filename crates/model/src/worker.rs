@@ -6,6 +6,7 @@ use zonekeeper_kernel::{
     guard::{Limits, Window},
     marker::Registry,
     zone::Rules,
+    zone_change::ZoneWish,
 };
 
 /// How a zone is worked on.
@@ -25,6 +26,8 @@ pub struct Settings {
     pub settle: Duration,
     /// Whether all that is there is ours: the zone lives in this process.
     pub is_all_ours: bool,
+    /// What is wanted of the zone itself.
+    pub wish: ZoneWish,
 }
 
 /// What the guard must not forget: it is saved before the changes are sent that it counts.

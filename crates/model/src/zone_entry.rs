@@ -12,7 +12,7 @@ use kube::ResourceExt;
 use sha2::{Digest, Sha256};
 use std::time::Instant;
 use zonekeeper_api::{
-    DNSZone, GoDuration, GuardStatus, Reason,
+    DNSZone, DeletionPolicy, GoDuration, GuardStatus, Reason,
     wellknown::{APPROVE_PLAN, APPROVED_BY, ZONE_FINALIZER},
 };
 use zonekeeper_kernel::{
@@ -23,6 +23,7 @@ use zonekeeper_kernel::{
     record::RecordId,
     resolve::Intent,
     zone::Zone,
+    zone_change::{Fields, ZoneChange},
 };
 use zonekeeper_sources::{Reading, object::ObjectRef};
 
@@ -31,6 +32,7 @@ use crate::{
     clock::Now,
     conditions::Verdict,
     confirmation::Confirmed,
+    delegation::Delegation,
     history::{GivenApproval, History},
     outbox::StatusOutbox,
     pacing::Pacing,
@@ -113,8 +115,10 @@ pub struct ZoneEntry {
     /// Whether the next pass reads the zone.
     pub wants_scan: bool,
     pub outbox: StatusOutbox,
-    /// Of which generation it was told that zones do not come and go.
-    pub lifecycle_told: Option<i64>,
+    /// What the servers of its parent zone answer for it.
+    pub delegation: Delegation,
+    /// Whether the zone itself is gone from its provider, as its object asked.
+    pub is_zone_gone: bool,
     /// Who says that something is held as soon as the status of the zone has the hash that releases it.
     pub tells_later: BTreeSet<Requester>,
     /// What the pass that was interrupted waits for.
@@ -186,6 +190,8 @@ pub struct WorkerMemory {
     pub window: Option<(Instant, Window)>,
     /// Records that statuses know by their id.
     pub known: Vec<(RecordId, (Name, RecordType), Holder)>,
+    /// The values that fields of the zone had before they were managed.
+    pub initial: Fields,
 }
 
 /// Deletes that settle in a zone.
@@ -300,7 +306,8 @@ impl ZoneEntry {
         let status = object.status.clone().unwrap_or_default();
         Self {
             outbox: StatusOutbox::new(object.status.as_ref(), &status.conditions),
-            lifecycle_told: status.observed_generation,
+            delegation: Delegation::recall(status.delegation.as_ref()),
+            is_zone_gone: false,
             guard: status.guard.unwrap_or_default(),
             effective_interval: None,
             synced: status.last_sync_time,
@@ -423,7 +430,8 @@ impl ZoneEntry {
 
     /// Its id at its provider, where that is known; what another release knows of its own stands in the status.
     pub fn id_at_provider(&self) -> Option<&str> {
-        let known = self.worker.facts().map(|facts| facts.id.as_str());
+        // A zone that is to be created has none yet.
+        let known = self.worker.facts().map(|facts| facts.id.as_str()).filter(|id| !id.is_empty());
         known.or_else(|| self.object.status.as_ref()?.zone_id.as_deref())
     }
 
@@ -444,6 +452,17 @@ impl ZoneEntry {
         self.object.finalizers().iter().any(|finalizer| finalizer == ZONE_FINALIZER)
     }
 
+    /// Whether the zone itself is to go from its provider before its object does.
+    pub fn is_to_be_deleted(&self) -> bool {
+        let is_missing = self.trouble.as_ref().is_some_and(|trouble| trouble.reason == Reason::ZoneNotFound);
+        self.deletes_zone() && self.was_found() && !self.is_zone_gone && !is_missing
+    }
+
+    /// Whether its deletion is one of the zone itself.
+    fn deletes_zone(&self) -> bool {
+        self.object.spec.lifecycle.deletion_policy == DeletionPolicy::Delete
+    }
+
     /// Whether something depends on it.
     pub fn is_needed(&self) -> bool {
         !self.wishes.is_empty() || !self.departing.is_empty()
@@ -451,7 +470,10 @@ impl ZoneEntry {
 
     /// Whether it must wait for us before it goes, and does not yet.
     pub fn lacks_finalizer(&self) -> bool {
-        self.is_needed() && !self.is_leaving() && !self.has_finalizer() && self.was_found()
+        (self.is_needed() || self.deletes_zone())
+            && !self.is_leaving()
+            && !self.has_finalizer()
+            && self.was_found()
     }
 
     /// Has the next pass look at a name.
@@ -511,6 +533,17 @@ impl ZoneEntry {
         if self.synced.as_ref() != Some(&time) {
             self.history.show();
         }
+        self.synced = Some(time);
+    }
+
+    /// Notes changes of the zone itself that were made.
+    pub fn note_zone_applied(&mut self, applied: &[ZoneChange], now: Now) {
+        if applied.is_empty() {
+            return;
+        }
+        let time = now.time();
+        self.history.note_zone(&self.object.spec.domain, applied, &time, self.given_approval().as_ref());
+        self.history.show();
         self.synced = Some(time);
     }
 

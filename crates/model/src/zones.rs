@@ -2,9 +2,9 @@
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
-use kube::{Resource, ResourceExt};
+use kube::ResourceExt;
 use zonekeeper_api::{
-    DNSZone, Lifecycle, Policy, Reason,
+    DNSZone, Policy, Reason,
     wellknown::{RECONCILE_REQUESTED_AT, ZONE_FINALIZER},
 };
 use zonekeeper_kernel::provider::{ProviderError, Retry};
@@ -39,6 +39,8 @@ impl Model {
     pub fn see_zone(&mut self, object: DNSZone) {
         let key = zone_key(&object);
         let object = Arc::new(object);
+        let before = self.zones.get(&key).is_some_and(|entry| entry.object.spec.reverse);
+        let is_switched = before != object.spec.reverse;
         let is_same = match self.zones.get_mut(&key) {
             // A late answer to a write may be about an object that is gone, and came again since.
             Some(entry) if !is_newer(&*object, &*entry.object) => return,
@@ -66,33 +68,24 @@ impl Model {
         let requested = entry.object.annotations().get(RECONCILE_REQUESTED_AT);
         if requested.is_some() && requested != entry.handled.as_ref() {
             self.scan_zone(&key);
+            self.agenda.by(self.now.at + Duration::from_secs(1), Alarm::Parent(key.clone()));
         }
         if is_same {
             self.report_zone(&key);
         } else {
             self.consider_zone(&key);
         }
-    }
-
-    /// Tells, once per generation, that zones do not come and go with their objects.
-    fn tell_what_is_not_done(&mut self, key: &ZoneKey) {
-        let Some(entry) = self.zones.get_mut(key).filter(|entry| entry.is_ours) else { return };
-        let (object, generation) = (&entry.object, entry.object.metadata.generation);
-        let told = std::mem::replace(&mut entry.lifecycle_told, generation);
-        if object.spec.lifecycle == Lifecycle::default() || told == generation {
-            return;
+        if is_switched {
+            self.reconsider_reverse_of(&key);
         }
-        let message = format!(
-            "spec.lifecycle: zones are neither created nor deleted at a provider; make {} there yourself, and it stays when this object goes",
-            object.spec.domain
-        );
-        self.effects.say(object.object_ref(&()), Reason::InvalidValue, &message, false);
     }
 
     /// A DNSZone is gone: what is in it stays, and holds up nothing.
     pub fn lose_zone(&mut self, key: &ZoneKey) {
         let Some(entry) = self.zones.remove(key) else { return };
         self.index.remove(key);
+        self.children.forget(&entry.object.uid().unwrap_or_default());
+        self.agenda.cancel(&Alarm::Parent(key.clone()));
         if let Some(reading) = &entry.reading {
             self.leave_reading(key, reading);
         }
@@ -170,7 +163,6 @@ impl Model {
                             self.place_sources(&zone.domain);
                         }
                         self.open_zone(key);
-                        self.tell_what_is_not_done(key);
                     }
                     Err(bad) => {
                         self.trouble_zone(key, Verdict::new(Reason::InvalidValue, bad.to_string()), was_found)
@@ -201,6 +193,7 @@ impl Model {
         self.index.insert(zone.clone());
         self.reconsider_records(&zone);
         self.place_sources(&zone.domain);
+        self.reconsider_reverse(&zone.domain);
     }
 
     /// Takes a zone away from those that wishes can go to.
@@ -278,7 +271,10 @@ impl Model {
             })),
         };
         let Some(verdict) = status::zone_verdict(entry).or_else(before) else { return };
-        let status = status::zone_status(entry, &verdict, self.now);
+        self.delegate(key);
+        let delegated = self.delegated(key);
+        let Some(entry) = self.zones.get(key) else { return };
+        let status = status::zone_status(entry, &verdict, delegated.as_ref(), self.now);
         let Some(entry) = self.zones.get_mut(key) else { return };
         let object = entry.object.clone();
         let must_wait = entry.outbox.report(&mut self.effects, &*object, verdict, &status, self.now.at);
@@ -350,7 +346,7 @@ impl Model {
             .reading
             .as_ref()
             .is_some_and(|reading| self.sources.is_starting(reading) || self.sources.is_stale());
-        let is_needed = entry.is_needed() || is_reading;
+        let is_needed = entry.is_needed() || is_reading || entry.is_to_be_deleted();
         let is_to_go = entry.is_leaving() && entry.has_finalizer() && (!is_needed || is_released);
         let is_to_stay = entry.lacks_finalizer();
         // A write that is under way comes back here.

@@ -8,6 +8,7 @@ use zonekeeper_kernel::{
     plan::{Cause, Change, Operation, SetState},
     reason::Rejection,
     render,
+    zone_change::{ZoneChange, ZoneHeldFor, ZoneVerdict},
 };
 
 use crate::session::{Report, ZoneReport, ZoneState};
@@ -24,7 +25,14 @@ pub struct Shown<'a> {
     pub is_settling: bool,
 }
 
-/// How many sets a plan touches.
+/// A change of the zone itself as it is shown.
+pub struct ShownZone<'a> {
+    pub change: &'a ZoneChange,
+    pub held: Option<&'a ZoneHeldFor>,
+    pub is_observed: bool,
+}
+
+/// How many sets, and fields of the zone itself, a plan touches.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Tally {
     pub creates: usize,
@@ -41,9 +49,19 @@ impl ZoneReport {
         shown(self.verdict())
     }
 
-    /// How many sets the plan touches.
+    /// Every change of the zone itself that is still to be made.
+    pub fn shown_zone(&self) -> Vec<ShownZone<'_>> {
+        shown_zone(&self.verdict().zone)
+    }
+
+    /// How many sets, and fields of the zone itself, the plan touches.
     pub fn tally(&self) -> Tally {
-        Tally::of(&self.shown())
+        Tally::of(&self.shown(), &self.shown_zone())
+    }
+
+    /// How many changes wait for a person.
+    pub fn held(&self) -> usize {
+        self.verdict().held.len() + self.verdict().zone.held.len()
     }
 }
 
@@ -51,15 +69,17 @@ impl ZoneReport {
 
 impl Tally {
     /// Counts changes by what they do.
-    pub fn of(changes: &[Shown<'_>]) -> Self {
+    pub fn of(changes: &[Shown<'_>], zone: &[ShownZone<'_>]) -> Self {
         let mut tally = Self::default();
-        for shown in changes {
-            match shown.change.operation {
+        let sets = changes.iter().map(|shown| (shown.change.operation, shown.held.is_some()));
+        let fields = zone.iter().map(|shown| (shown.change.operation, shown.held.is_some()));
+        for (operation, is_held) in fields.chain(sets) {
+            match operation {
                 Operation::Create => tally.creates += 1,
                 Operation::Update => tally.updates += 1,
                 Operation::Delete => tally.deletes += 1,
             }
-            tally.held += usize::from(shown.held.is_some());
+            tally.held += usize::from(is_held);
         }
         tally
     }
@@ -80,14 +100,24 @@ pub fn shown(verdict: &Verdict) -> Vec<Shown<'_>> {
     shown
 }
 
+/// Every change of the zone itself that a verdict leaves to be made.
+pub fn shown_zone(verdict: &ZoneVerdict) -> Vec<ShownZone<'_>> {
+    let plain = |change| ShownZone { change, held: None, is_observed: false };
+    let cleared = verdict.cleared.changes().iter().map(plain);
+    let held = verdict.held.iter().map(|held| ShownZone { held: Some(&held.why), ..plain(&held.change) });
+    let observed = verdict.observed.iter().map(|change| ShownZone { is_observed: true, ..plain(change) });
+    cleared.chain(held).chain(observed).collect()
+}
+
 // === impl Report ===
 
 impl Report {
     /// Identifies the whole plan, cleared and held, of all zones.
     pub fn hash(&self) -> String {
         guard::whole_hash(self.zones.iter().map(|zone| {
-            let changes = zone.shown().into_iter().map(|shown| shown.change).collect();
-            (zone.identity.as_str(), changes)
+            let sets = zone.shown().into_iter().map(|shown| render::hash_line(shown.change));
+            let fields = zone.shown_zone().into_iter().map(|shown| shown.change.hash_line());
+            (zone.identity.as_str(), fields.chain(sets).collect())
         }))
     }
 
@@ -103,17 +133,19 @@ impl Report {
     /// Whether a zone could not be read or written, a change failed, or an object was refused.
     pub fn has_errors(&self) -> bool {
         self.rejections().next().is_some()
-            || self.zones.iter().any(|zone| zone.error.is_some() || !zone.pass.failed.is_empty())
+            || self.zones.iter().any(|zone| {
+                zone.error.is_some() || !zone.pass.failed.is_empty() || !zone.pass.zone.failed.is_empty()
+            })
     }
 
     /// Whether anything waits for a person.
     pub fn has_held(&self) -> bool {
-        self.zones.iter().any(|zone| !zone.verdict().held.is_empty())
+        self.zones.iter().any(|zone| zone.held() > 0)
     }
 
     /// Whether anything would change.
     pub fn has_changes(&self) -> bool {
-        self.zones.iter().any(|zone| !zone.shown().is_empty())
+        self.zones.iter().any(|zone| zone.tally() != Tally::default())
     }
 
     /// For machines; the shape is part of the contract.
@@ -131,8 +163,14 @@ impl Report {
             if let Some(error) = &zone.error {
                 text.push_str(&format!("  ! {}: {error}\n", error.reason()));
             }
+            for shown in zone.shown_zone() {
+                text.push_str(&format!("  {}\n", zone_line(&shown)));
+            }
             for shown in zone.shown() {
                 text.push_str(&format!("  {}\n", shown_line(&shown, &zone.domain)));
+            }
+            for change in &zone.plan().zone.drift {
+                text.push_str(&format!("  ! drift, reported only: {}\n", change.line()));
             }
             for change in &zone.plan().drift {
                 text.push_str(&format!("  ! drift, reported only: {}\n", render::line(change, &zone.domain)));
@@ -174,10 +212,13 @@ impl Report {
                 text.push_str(&format!("\n> {}: {error}\n", error.reason()));
             }
             let shown = zone.shown();
-            if shown.is_empty() {
+            if zone.tally() == Tally::default() {
                 continue;
             }
             text.push_str("\n| | Name | Type | Before | After | |\n|---|---|---|---|---|---|\n");
+            for shown in zone.shown_zone() {
+                text.push_str(&zone_row(&shown));
+            }
             for shown in shown {
                 let cell = |states: &[SetState]| {
                     let cells: Vec<String> = states
@@ -221,6 +262,39 @@ pub fn shown_line(shown: &Shown<'_>, domain: &Name) -> String {
     }
 }
 
+/// One line for a change of the zone itself, with the reason why it waits.
+pub fn zone_line(shown: &ShownZone<'_>) -> String {
+    match zone_note(shown) {
+        Some(note) => format!("{}   {note}", shown.change.line()),
+        None => shown.change.line(),
+    }
+}
+
+fn zone_row(shown: &ShownZone<'_>) -> String {
+    let sign = match shown.change.operation {
+        Operation::Create => '+',
+        Operation::Update => '~',
+        Operation::Delete => '-',
+    };
+    let side = |value: &Option<Box<str>>| value.as_deref().map(|text| format!("`{}`", escaped(text)));
+    let (before, after) = (side(&shown.change.before), side(&shown.change.after));
+    format!(
+        "| {sign} | {} | zone | {} | {} | {} |\n",
+        escaped(&shown.change.field),
+        before.unwrap_or_default(),
+        after.unwrap_or_default(),
+        zone_note(shown).unwrap_or_default(),
+    )
+}
+
+fn zone_note(shown: &ShownZone<'_>) -> Option<String> {
+    match (shown.held, shown.is_observed) {
+        (Some(why), _) => Some(format!("HELD: {why}")),
+        (None, true) => Some("observed only".into()),
+        (None, false) => None,
+    }
+}
+
 fn note(shown: &Shown<'_>) -> Option<String> {
     match (shown.held, shown.is_observed) {
         _ if shown.is_settling => Some(SETTLING.into()),
@@ -251,7 +325,9 @@ fn headline(zone: &ZoneReport) -> String {
 
 fn zone_json(zone: &ZoneReport) -> Value {
     let tally = zone.tally();
-    let changes: Vec<Value> = zone.shown().iter().map(change_json).collect();
+    let (fields, sets) = (zone.shown_zone(), zone.shown());
+    let changes = fields.iter().map(zone_change_json).chain(sets.iter().map(change_json));
+    let changes: Vec<Value> = changes.collect();
     let orphans: Vec<Value> = zone
         .plan()
         .orphans
@@ -314,6 +390,30 @@ pub fn change_json(shown: &Shown<'_>) -> Value {
         "message": message,
         "markerOnly": render::is_marking(shown.change),
     })
+}
+
+/// One change of the zone itself for machines; the shape is part of the contract.
+pub fn zone_change_json(shown: &ShownZone<'_>) -> Value {
+    let reason = match (shown.held, shown.is_observed, &shown.change.cause) {
+        (Some(_), _, _) => Some("Held"),
+        (None, true, _) => Some("Observed"),
+        (None, false, Cause::Drift) => Some("DriftDetected"),
+        (None, false, Cause::Wanted | Cause::Released(_) | Cause::Orphaned(_) | Cause::Pruned) => None,
+    };
+    json!({
+        "operation": shown.change.operation.as_str(),
+        "field": shown.change.field,
+        "before": shown.change.before.as_deref().map(field_value),
+        "after": shown.change.after.as_deref().map(field_value),
+        "held": shown.held.is_some(),
+        "reason": reason,
+        "message": shown.held.map(ToString::to_string),
+    })
+}
+
+/// The value of a field: JSON if it is some, else the text.
+fn field_value(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|_| text.into())
 }
 
 /// A set as JSON; where a name changes between several types, their values carry the type.

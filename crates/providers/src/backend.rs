@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use zonekeeper_kernel::capability::Capabilities;
 
 use crate::{
-    Provider, ProviderError,
+    Provider, ProviderError, ZoneTraits,
     builtin::{self, Builtin},
     cloudflare::{self, budget::Budgets},
     fence::{Fence, Unfenced},
@@ -80,11 +80,11 @@ impl Backend {
         }
     }
 
-    /// What its zones can hold, as far as that is known without a call.
-    pub fn capabilities(&self) -> Capabilities {
+    /// What is true of its zones, as far as that is known without a call.
+    pub fn zone_traits(&self) -> ZoneTraits {
         match self {
-            Self::Cloudflare(_) => cloudflare::capabilities::of_largest_plan(),
-            Self::Rfc2136(_) | Self::Builtin(_) => Capabilities::standard(),
+            Self::Cloudflare(_) => cloudflare::traits_of_largest_plan(),
+            Self::Rfc2136(_) | Self::Builtin(_) => ZoneTraits::new("", Capabilities::standard()),
         }
     }
 

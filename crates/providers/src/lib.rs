@@ -4,8 +4,10 @@ mod backend;
 pub mod builtin;
 pub mod cloudflare;
 pub mod fence;
+pub mod lookup;
 pub mod memory;
 pub mod meter;
+mod new_zone;
 pub mod rfc2136;
 pub mod tls;
 mod traits;
@@ -14,7 +16,8 @@ mod wire;
 use std::{collections::BTreeSet, fmt::Debug, sync::Arc};
 
 pub use self::backend::{Answering, Backend, OpenContext, Opened, Waiting};
-pub use self::traits::{Calls, Ids, Listing, Writes, ZoneTraits};
+pub use self::new_zone::open_zone;
+pub use self::traits::{Calls, Ids, Listing, Removal, Writes, ZoneTraits};
 use async_trait::async_trait;
 pub use zonekeeper_kernel::provider::{ProviderError, Retry, Standing};
 use zonekeeper_kernel::{
@@ -24,6 +27,8 @@ use zonekeeper_kernel::{
     plan::{Change, Edit},
     rdata::Rdata,
     record::{Live, LiveRecord, RecordId},
+    zone_change::{ClearedZone, ZoneWish},
+    zone_state::ZoneState,
 };
 
 /// A service or server that has zones.
@@ -41,6 +46,19 @@ pub trait Provider: Debug + Send + Sync {
 
     /// Finds a zone that exists there, by its id where one is pinned, else by its domain.
     async fn open(&self, domain: &Name, id: Option<&str>) -> Result<Arc<dyn ZoneAccess>, ProviderError>;
+
+    /// What will be true of a zone that it creates; none if it can't create zones.
+    fn new_zone(&self) -> Option<ZoneTraits> {
+        None
+    }
+
+    /// Creates a zone that a look-up did not find.
+    ///
+    /// Guarantees: a zone that is there already is opened, never made twice.
+    async fn create(&self, domain: &Name, _wish: &ZoneWish) -> Result<Arc<dyn ZoneAccess>, ProviderError> {
+        let message = format!("zones can't be created at this provider; create {domain} there yourself");
+        Err(ProviderError::Configuration { message })
+    }
 }
 
 /// One zone at a provider.
@@ -80,6 +98,22 @@ pub trait ZoneAccess: Debug + Send + Sync {
         Ok(self.list().await?.into_iter().find(|(_, record)| record.id == *id))
     }
 
+    /// Where the zone itself stands, and how the fields of a wish are configured; none if it is not there. It may ask the
+    /// provider to look again whether a new zone is delegated: `asks` says whether it may.
+    async fn zone_state(&self, _wish: &ZoneWish, _asks: Asks) -> Result<Option<ZoneState>, ProviderError> {
+        let ZoneTraits { id, name_servers, .. } = self.traits().clone();
+        Ok(Some(ZoneState { id, name_servers, ..ZoneState::default() }))
+    }
+
+    /// Makes cleared changes of the zone itself and answers for each, in their order.
+    async fn change_zone(&self, cleared: &ClearedZone, _wish: &ZoneWish) -> Vec<Result<(), ProviderError>> {
+        let refused = |field: &str| {
+            let message = format!("{field} can't be configured at this provider");
+            Err(ProviderError::Configuration { message })
+        };
+        cleared.changes().iter().map(|change| refused(&change.field)).collect()
+    }
+
     /// Told that a pass over the whole zone is through: the zone holds what is wanted of it, as far as it can.
     fn passed(&self) {}
 
@@ -94,6 +128,15 @@ pub enum CacheState {
     Current,
     /// It is not: the zone must be listed again.
     Outdated,
+}
+
+/// Whether a provider may be asked to look at something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Asks {
+    /// It may.
+    Provider,
+    /// Nothing is asked that makes the provider do anything.
+    Nothing,
 }
 
 /// Called with the number of changes that are done.

@@ -20,8 +20,8 @@ use crate::{Effect, Outcome, Progress, Provider, ProviderError, ZoneAccess, Zone
 #[derive(Debug, Clone, Default)]
 pub struct Memory {
     zones: Arc<Mutex<BTreeMap<Name, Arc<MemoryZone>>>>,
-    /// Every zone that is asked for is there, with these.
-    everywhere: Option<Capabilities>,
+    /// Every zone that is asked for is there, like this.
+    everywhere: Option<ZoneTraits>,
 }
 
 /// What a zone makes of sets before they are planned.
@@ -57,8 +57,8 @@ impl Memory {
     }
 
     /// Has every zone that is asked for, empty.
-    pub fn everywhere(capabilities: Capabilities) -> Self {
-        Self { everywhere: Some(capabilities), ..Self::default() }
+    pub fn everywhere(traits: ZoneTraits) -> Self {
+        Self { everywhere: Some(traits), ..Self::default() }
     }
 
     fn insert(&self, domain: Name, zone: MemoryZone) -> Arc<MemoryZone> {
@@ -74,7 +74,10 @@ impl Provider for Memory {
         let found = lock(&self.zones).get(domain).cloned();
         match (found, &self.everywhere) {
             (Some(zone), _) => Ok(zone),
-            (None, Some(capabilities)) => Ok(self.add(domain.clone(), capabilities.clone())),
+            (None, Some(traits)) => {
+                let zone = MemoryZone { traits: traits.clone(), adapts: None, state: Mutex::default() };
+                Ok(self.insert(domain.clone(), zone))
+            }
             (None, None) => {
                 Err(ProviderError::ZoneNotFound { message: format!("zone {domain} is not in memory") })
             }

@@ -19,6 +19,19 @@ pub struct ZoneTraits {
     pub writes: Writes,
     /// Whether identifiers come again.
     pub ids: Ids,
+    /// What can be configured of the zone itself: names of fields, or all that begin with one that ends in a dot.
+    pub zone_fields: &'static [&'static str],
+    /// Whether the zone itself can be deleted.
+    pub removal: Removal,
+}
+
+/// Whether a zone can be deleted at its provider.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Removal {
+    /// It can.
+    Possible,
+    /// It can't.
+    Impossible,
 }
 
 /// What a listing shows.
@@ -70,7 +83,17 @@ impl ZoneTraits {
             calls_to_list: Calls::Fixed(1),
             writes: Writes::Blind,
             ids: Ids::Unique,
+            zone_fields: &[],
+            removal: Removal::Impossible,
         }
+    }
+
+    /// Whether a field of the zone itself can be configured.
+    pub fn has_zone_field(&self, field: &str) -> bool {
+        self.zone_fields.iter().any(|known| match known.ends_with('.') {
+            true => field.starts_with(known),
+            false => field == *known,
+        })
     }
 }
 

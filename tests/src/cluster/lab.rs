@@ -151,6 +151,12 @@ impl<'a> Lab<'a> {
     fn with_own(&self, arguments: &[&str]) -> Vec<String> {
         let own = ["--namespace", self.home.name(), "--controller-name", &self.controller()];
         let own = [&own[..], &["--allow-address-source", "127.0.0.0/8"]].concat();
+        // Nothing is asked outside of this machine.
+        let own = if arguments.contains(&"--resolver") {
+            own
+        } else {
+            [&own[..], &["--resolver", "127.0.0.1:9"]].concat()
+        };
         own.iter().chain(arguments).map(ToString::to_string).collect()
     }
 

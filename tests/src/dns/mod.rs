@@ -1,5 +1,6 @@
 //! A DNS server seen from outside: what it answers, a hand that changes its zones, a network that can't be trusted.
 
+pub mod above;
 mod hand;
 mod relay;
 mod watch;

@@ -26,6 +26,7 @@ use crate::{
     reason::Rejection,
     record::Live,
     zone::Rules,
+    zone_change::ZonePlan,
 };
 
 /// Everything a plan is made from.
@@ -75,6 +76,8 @@ pub struct Plan {
     pub cut_comments: Vec<(Name, RecordType)>,
     /// Sets and records by state.
     pub counts: Counts,
+    /// What must change of the zone itself.
+    pub zone: ZonePlan,
 }
 
 /// A live record of ours that no object is known to want or to have given up.

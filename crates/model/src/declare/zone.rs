@@ -19,7 +19,7 @@ use zonekeeper_kernel::{
 use zonekeeper_sources::{Reading, adoption};
 
 use crate::{
-    declare::{BadField, RegistrySettings, label_selector, namespaces, patterns},
+    declare::{BadField, RegistrySettings, label_selector, namespaces, patterns, zone_wish},
     worker::Settings,
 };
 
@@ -136,6 +136,7 @@ pub fn zone_settings(
         window: object.spec.guard.window.to_std().unwrap_or(WINDOW),
         settle: object.spec.guard.settle.to_std_or_zero().unwrap_or(SETTLE),
         is_all_ours: is_builtin,
+        wish: zone_wish(object)?,
     })
 }
 

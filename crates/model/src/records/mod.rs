@@ -11,7 +11,7 @@ use std::{
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
 use kube::ResourceExt;
 use zonekeeper_api::{
-    ConditionType, Reason, RecordSet, RecordSetSpec, RecordSetStatus, WrittenRecord,
+    API_VERSION, ConditionType, Reason, RecordSet, RecordSetSpec, RecordSetStatus, WrittenRecord,
     wellknown::{RECONCILE_REQUESTED_AT, RECORD_FINALIZER},
 };
 use zonekeeper_kernel::{
@@ -25,6 +25,7 @@ use zonekeeper_sources::{Asked, Surroundings, record_set};
 
 use crate::{
     Key,
+    children::ChildRef,
     conditions::Verdict,
     core::{Alarm, Model},
     outbox::{StatusOutbox, Write, is_newer},
@@ -64,6 +65,8 @@ pub struct RecordEntry {
     pub elsewhere: SmallSet<ZoneKey>,
     /// In which generation it was told that its comment was cut.
     cut_told: Option<i64>,
+    /// In which generation it was told that an address has no reverse zone here.
+    pub reverse_told: Option<i64>,
     /// Why it can't be read, where that is so.
     pub unreadable: Option<Verdict>,
     pub outbox: StatusOutbox,
@@ -116,6 +119,7 @@ impl RecordEntry {
             is_others: false,
             elsewhere: SmallSet::default(),
             cut_told: None,
+            reverse_told: None,
             unreadable: None,
             outbox,
         }
@@ -155,6 +159,16 @@ impl RecordEntry {
     }
 }
 
+/// A RecordSet as an object that may be made for another.
+fn child(key: &Key) -> ChildRef {
+    ChildRef {
+        api_version: API_VERSION.into(),
+        kind: "RecordSet".into(),
+        namespace: key.0.clone(),
+        name: key.1.clone(),
+    }
+}
+
 // === impl Edition ===
 
 impl Edition {
@@ -175,6 +189,7 @@ impl Model {
             // Their definition is there, or there again; a deleted object finds out anew.
             self.record_sets_are_going = false;
         }
+        self.children.see(&child(&key), &object.metadata, &mut self.effects);
         let status = object.status.take();
         let conditions = status.as_ref().map_or(&[][..], |status| &status.conditions);
         let mut outbox = StatusOutbox::new(status.as_ref(), conditions);
@@ -209,6 +224,7 @@ impl Model {
         } else {
             self.consider_record(&key);
         }
+        self.tell_owner(&key);
     }
 
     /// What another release has taken over goes from here.
@@ -258,10 +274,13 @@ impl Model {
     /// A RecordSet is gone; what it may have left is found, and confirmed, by its zones.
     pub fn lose_record(&mut self, key: &Key) {
         self.forget_record(key);
+        self.children.lose(&child(key), &mut self.effects);
     }
 
     fn forget_record(&mut self, key: &Key) {
         let Some(entry) = self.records.remove(key) else { return };
+        self.forget_target(key);
+        self.children.forget(&entry.object.uid().unwrap_or_default());
         for (zone, name) in entry.places.keys() {
             self.remove_intent(zone, name, &Requester::RecordSet(key.clone()));
             // No pass comes to a zone in trouble: only this lets it go.
@@ -291,7 +310,12 @@ impl Model {
             Some(why) => Placement { refused: Some(why.clone()), ..Placement::default() },
             None => self.placement_of(&object),
         };
+        let is_resolved = object.spec.resolve_targets && !placed.is_empty();
         let needs_finalizer = !placed.is_empty() && !entry.has_finalizer();
+        if is_resolved {
+            return self.consider_target(key);
+        }
+        self.forget_target(key);
         if let Some(entry) = self.records.get_mut(key) {
             entry.refused = refused;
             entry.is_others = placed.is_empty() && !elsewhere.is_empty();
@@ -397,7 +421,7 @@ impl Model {
     }
 
     /// Moves an object's wish from where it was to where it goes now, and wakes the zones that this touches.
-    fn place_record(&mut self, key: &Key, placed: SmallMap<ZoneKey, Name>, intent: Option<Arc<Intent>>) {
+    pub fn place_record(&mut self, key: &Key, placed: SmallMap<ZoneKey, Name>, intent: Option<Arc<Intent>>) {
         let Some(entry) = self.records.get_mut(key) else { return };
         let before = std::mem::replace(&mut entry.placed, placed.clone());
         let edition = Edition::of(&entry.object);

@@ -68,6 +68,7 @@ impl Model {
                 .collect();
             old.iter().for_each(|(zone, name)| self.note_departing(zone, name, &key));
         }
+        self.reverse_record(&key);
         self.report_record(&key);
     }
 
@@ -90,11 +91,13 @@ impl Model {
 
     /// Says of a RecordSet what there is to say, if that is new.
     pub fn report_record(&mut self, key: &Key) {
-        let Some(entry) = self.records.get_mut(key) else { return };
+        let Some(entry) = self.records.get(key) else { return };
         if entry.is_others {
             return;
         }
-        let Some(verdict) = status::record_verdict(entry) else { return };
+        let said = status::record_verdict(entry);
+        let Some(verdict) = self.target_verdict(key).or(said) else { return };
+        let Some(entry) = self.records.get(key) else { return };
         if verdict.reason == Reason::Held {
             let lingering = entry.lingering.keys().map(|(zone, _)| zone);
             let zones = entry.placed.keys().chain(lingering).cloned().collect();

@@ -1,6 +1,6 @@
 //! Where the kinds of source objects are served: a row per kind, and versions as the server has them.
 
-use k8s_openapi::api::core::v1::ObjectReference;
+use k8s_openapi::{api::core::v1::ObjectReference, apimachinery::pkg::apis::meta::v1::OwnerReference};
 use kube::core::{ApiResource, GroupVersionKind};
 use zonekeeper_api::SourceKind;
 use zonekeeper_kernel::holder::Holder;
@@ -59,6 +59,20 @@ pub fn reference(object: &ObjectRef, uid: Option<String>) -> ObjectReference {
         uid,
         ..ObjectReference::default()
     }
+}
+
+/// A source object as the owner of what is made for it; none for one of the whole cluster, which has no namespace to put
+/// it in.
+pub fn owner(object: &ObjectRef, resource: &ApiResource, uid: Option<String>) -> Option<OwnerReference> {
+    let uid = uid.filter(|_| !object.namespace.is_empty())?;
+    Some(OwnerReference {
+        api_version: resource.api_version.clone(),
+        kind: resource.kind.clone(),
+        name: object.name.clone(),
+        uid,
+        controller: Some(true),
+        block_owner_deletion: None,
+    })
 }
 
 /// The source object that a holder names, as ExternalDNS writes it.

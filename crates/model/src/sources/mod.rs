@@ -337,6 +337,7 @@ impl Model {
     fn lose_source(&mut self, reference: &ObjectRef, was_seen: bool) {
         if let Found::Here(object) = self.sources.world.get(reference) {
             let concerns = object.concerns();
+            self.children.forget(&object.meta.uid);
             self.sources.mark_dependents(&concerns);
         }
         self.sources.unreadable.remove(reference);

@@ -79,6 +79,7 @@ impl Model {
         if has_written {
             self.tell_notes(&reference);
         }
+        self.reverse_source(&reference);
         self.tell_source(&reference);
     }
 

@@ -9,7 +9,7 @@ use zonekeeper_kernel::render;
 use crate::{
     commands::{Ending, options::FolderOptions, progress::Bar, say},
     engine::Deletes,
-    report::shown_line,
+    report::{shown_line, zone_line},
     session::{Approved, Report, Serving, Session},
 };
 
@@ -74,12 +74,22 @@ fn applied(report: &Report) -> String {
             "zone {} ({}): {} applied, {} failed, {} held\n",
             zone.key,
             zone.domain,
-            zone.pass.applied.len(),
-            zone.pass.failed.len(),
-            zone.verdict().held.len()
+            zone.pass.applied.len() + zone.pass.zone.applied.len(),
+            zone.pass.failed.len() + zone.pass.zone.failed.len(),
+            zone.held()
         ));
         if let Some(error) = &zone.error {
             text.push_str(&format!("  ! {}: {error}\n", error.reason()));
+        }
+        for change in &zone.pass.zone.applied {
+            text.push_str(&format!("  {}\n", change.line()));
+        }
+        for failure in &zone.pass.zone.failed {
+            let line = failure.change.line();
+            text.push_str(&format!("  ! {line}   {}: {}\n", failure.error.reason(), failure.error));
+        }
+        for shown in zone.shown_zone() {
+            text.push_str(&format!("  {}\n", zone_line(&shown)));
         }
         for change in &zone.pass.applied {
             text.push_str(&format!("  {}\n", render::line(change, &zone.domain)));

@@ -1,10 +1,11 @@
 //! Flags that every command on a folder takes.
 
-use std::{path::PathBuf, time::Duration};
+use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 use anyhow::{Context, bail};
 use clap::Args;
 use ipnet::IpNet;
+use zonekeeper_providers::lookup::Resolver;
 
 use crate::{
     address_source::Reachable,
@@ -29,6 +30,14 @@ pub struct FolderOptions {
     /// A network that AddressSources may ask though it is not public; may be given several times.
     #[arg(long, value_name = "CIDR")]
     allow_address_source: Vec<IpNet>,
+    /// A DNS server that is asked about delegations, in place of those of this machine; may be given several times.
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    resolver: Vec<SocketAddr>,
+}
+
+/// The DNS servers that are named, or those of this machine.
+pub fn resolver(named: &[SocketAddr]) -> Resolver {
+    if named.is_empty() { Resolver::of_system() } else { Resolver::new(named.to_vec()) }
 }
 
 // === impl FolderOptions ===
@@ -62,6 +71,7 @@ impl FolderOptions {
             marker_key,
             token,
             reachable: Reachable { allowed: self.allow_address_source.clone(), ..Reachable::default() },
+            resolver: resolver(&self.resolver),
             waiting: match serving {
                 Serving::Answering => Waiting::Never,
                 Serving::Comparing | Serving::Showing | Serving::Checking => Waiting::UpTo(PATIENCE),
@@ -78,6 +88,7 @@ impl FolderOptions {
             marker_key: Some(placeholder.into()),
             token: Some(placeholder.into()),
             reachable: Reachable::default(),
+            resolver: Resolver::new(Vec::new()),
             waiting: Waiting::Never,
             serving: Serving::Checking,
         }

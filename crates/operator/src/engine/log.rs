@@ -9,6 +9,7 @@ use zonekeeper_kernel::{
     name::Name,
     plan::{Cause, Change, Operation, Scope, SetState},
     render,
+    zone_change::ZoneChange,
 };
 
 use crate::engine::Pass;
@@ -21,6 +22,18 @@ pub struct Logged(BTreeSet<u64>);
 pub fn applied(zone: &Name, change: &Change) {
     let Told { operation, before, after, object, cause } = Told::of(change);
     tracing::info!(%zone, operation, name = %change.name, "type" = %change.rtype, before, after, object, cause, "applied");
+}
+
+/// The zone itself was changed.
+pub fn zone_changed(zone: &Name, change: &ZoneChange) {
+    let (before, after) = (change.before.as_deref(), change.after.as_deref());
+    let operation = match change.operation {
+        Operation::Create => "create",
+        Operation::Update => "update",
+        Operation::Delete => "delete",
+    };
+    let (field, cause) = (&*change.field, if change.cause == Cause::Drift { "drift" } else { "wanted" });
+    tracing::info!(%zone, operation, field, before, after, cause, "applied");
 }
 
 // === impl Logged ===

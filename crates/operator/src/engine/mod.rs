@@ -11,12 +11,14 @@ mod plan_status;
 mod repeats;
 mod run;
 mod settling;
+mod zone_work;
 
 pub use cache::Cache;
 pub use intents::resolve_intents;
 pub use pass::{Failure, GuardMemory, Order, Pass};
 pub use run::run_pass;
 pub use settling::Deletes;
+pub use zone_work::{ZoneFailure, ZonePass, asks};
 pub use zonekeeper_model::worker::{GuardRecord, Settings};
 pub use zonekeeper_providers::Waiting;
 
@@ -27,7 +29,7 @@ use tokio::time::Instant;
 use zonekeeper_kernel::{
     capability::Capabilities,
     claim::{Claim, Known, KnownIds, NameClaims},
-    guard::{self, Approval, Subject, Verdict, Window},
+    guard::{self, Approval, Changes, Subject, Verdict, Window},
     holder::{Holder, HolderRef},
     marker::{Form, comment},
     name::Name,
@@ -37,8 +39,10 @@ use zonekeeper_kernel::{
     render,
     resolve::Incumbents,
     zone::Policy,
+    zone_change::Fields,
+    zone_state::ParentDs,
 };
-use zonekeeper_providers::{CacheState, Ids, Listing, ProviderError, ZoneAccess};
+use zonekeeper_providers::{Asks, CacheState, Ids, Listing, ProviderError, ZoneAccess};
 
 use zonekeeper_kernel::desired::{Desired, DesiredSet};
 
@@ -62,6 +66,10 @@ pub struct ZoneWorker {
     /// Names that were read, and when, before the pass ended to have the guard's memory saved.
     reread: Option<(Instant, BTreeSet<Name>)>,
     logged: log::Logged,
+    /// The zone itself.
+    zone: zone_work::ZoneWork,
+    /// Whether its provider may be asked to look at it.
+    asks: Asks,
 }
 
 // === impl ZoneWorker ===
@@ -83,6 +91,8 @@ impl ZoneWorker {
             repeats: repeats::Repeats::default(),
             reread: None,
             logged: log::Logged::default(),
+            zone: zone_work::ZoneWork::default(),
+            asks: Asks::Nothing,
         }
     }
 
@@ -118,8 +128,31 @@ impl ZoneWorker {
                 self.settled = Settled::default();
             }
         }
+        if !Arc::ptr_eq(&self.access, &access) || self.settings.wish != settings.wish {
+            self.zone.forget();
+        }
         self.access = access;
         self.settings = settings;
+    }
+
+    /// Whether the provider may be asked to look at the zone itself from now on.
+    pub fn may_ask(&mut self, asks: Asks) {
+        self.asks = asks;
+    }
+
+    /// Notes whether the parent zone vouches for the zone's keys.
+    pub fn note_parent(&mut self, ds: ParentDs) {
+        self.zone.note_parent(ds);
+    }
+
+    /// What is known of the zone itself.
+    pub fn zone(&self) -> &zone_work::ZoneWork {
+        &self.zone
+    }
+
+    /// Takes values for those that fields of the zone had before they were managed.
+    pub fn recall_zone(&mut self, initial: Fields) {
+        self.zone.recall(initial);
     }
 
     /// Says what will be asked for, and at which names something may be left: where a zone can't be listed, only that
@@ -151,6 +184,9 @@ impl ZoneWorker {
             other => other?,
         };
         self.forget_what_is_gone(is_listed);
+        if is_listed || !self.zone.is_read() {
+            self.zone.read(&*self.access, &self.settings.wish, self.asks).await;
+        }
         Ok(())
     }
 
@@ -211,7 +247,7 @@ impl ZoneWorker {
             evidence,
             settled: &self.settled,
         };
-        plan(&situation, scope)
+        Plan { zone: self.plan_zone(), ..plan(&situation, scope) }
     }
 
     /// Has the guard judge the changes of a plan, which it takes out of it.
@@ -251,7 +287,12 @@ impl ZoneWorker {
             rules: &self.settings.rules,
             limits: self.settings.limits,
         };
-        let verdict = guard::clear(std::mem::take(&mut plan.changes), &subject, window, approval);
+        // The zone itself is looked at with all that is in it, or by the plan that a person approved.
+        let is_looked_at = matches!(scope, Scope::Zone) || *approval != Approval::None;
+        let zone = std::mem::take(&mut plan.zone.changes);
+        let (sets, zone) = (std::mem::take(&mut plan.changes), if is_looked_at { zone } else { Vec::new() });
+        let changes = Changes { sets, zone, blocks: Some(&|change| self.zone_block(change, plan)) };
+        let verdict = guard::clear(changes, &subject, window, approval);
         Verdict { settling, ..verdict }
     }
 

@@ -116,6 +116,7 @@ impl Engine {
                         worker.resume(begun.into(), window);
                     }
                     worker.recall(memory.known);
+                    worker.recall_zone(memory.initial);
                 }
                 Some(Box::new(worker))
             }

@@ -15,7 +15,7 @@ use zonekeeper_kernel::{
 };
 use zonekeeper_providers::{Outcome, Progress, ProviderError, Retry, Waiting, Writes, ZoneAccess, describe};
 
-use crate::engine::{Deletes, GuardRecord, ZoneWorker, log};
+use crate::engine::{Deletes, GuardRecord, ZonePass, ZoneWorker, log};
 
 /// A record read longer ago than this is read again before it is updated; before a delete, always.
 const STALE: Duration = Duration::from_secs(5);
@@ -75,6 +75,8 @@ pub struct Pass {
     pub retry: Option<Duration>,
     /// What must be saved before the rest can be sent. The pass is to be repeated when it is.
     pub must_save: Option<GuardRecord>,
+    /// What became of the zone itself.
+    pub zone: ZonePass,
 }
 
 /// A change that was not applied.
@@ -87,7 +89,7 @@ pub struct Failure {
 }
 
 /// What a round found out.
-enum Round {
+pub(super) enum Round {
     Done,
     Again(Duration),
     GaveUp(Option<Duration>),
@@ -209,6 +211,9 @@ impl ZoneWorker {
         self.observe().await?;
         pass.plan = self.plan(order.desired, order.evidence, order.scope);
         pass.verdict = self.guard(&mut pass.plan, order.scope, order.approval, order.deletes);
+        if let Some(round) = self.change_zone(pass, order).await? {
+            return Ok(round);
+        }
         let mut doubtful = self.doubtful(pass.verdict.cleared.changes());
         // What was read before the guard's memory was saved is read.
         let reread = self.reread.take().filter(|(at, _)| at.elapsed() < STALE);
@@ -257,7 +262,7 @@ impl ZoneWorker {
     }
 
     /// What must be saved before anything is sent, where that was not done.
-    fn unsaved(&mut self, pass: &Pass, order: &Order<'_>) -> Option<GuardRecord> {
+    pub(super) fn unsaved(&mut self, pass: &Pass, order: &Order<'_>) -> Option<GuardRecord> {
         let (begun, before) = self.window.clone().unwrap_or_else(|| self.new_window());
         let mut window = before.clone();
         for change in pass.verdict.cleared.changes() {

@@ -1,13 +1,13 @@
 //! What is left to do in a zone, for its status.
 
 use zonekeeper_api::{PlanStatus, PlannedChange, wellknown::APPROVE_PLAN};
-use zonekeeper_kernel::name::Name;
+use zonekeeper_kernel::{name::Name, zone_change::ZoneHeldFor};
 
 use zonekeeper_model::pass::Outstanding;
 
 use crate::{
     engine::Pass,
-    report::{Tally, change_json, shown},
+    report::{Tally, change_json, shown, shown_zone, zone_change_json},
 };
 
 /// How many changes a status lists; and how large they may be together, so that a status stays readable.
@@ -17,17 +17,24 @@ const MOST_BYTES: usize = 50_000;
 /// What a pass left undone.
 pub fn outstanding(pass: &Pass, domain: &Name) -> Outstanding {
     let all = shown(&pass.verdict);
-    let tally = Tally::of(&all);
+    let zone = shown_zone(&pass.verdict.zone);
+    let tally = Tally::of(&all, &zone);
     let mut bytes = 0;
     let mut changes: Vec<PlannedChange> = Vec::new();
-    for change in all.iter().take(MOST_CHANGES) {
-        let json = change_json(change);
+    let changes_as_json = zone.iter().map(zone_change_json).chain(all.iter().map(change_json));
+    for json in changes_as_json.take(MOST_CHANGES) {
         bytes += json.to_string().len();
         if bytes > MOST_BYTES {
             break;
         }
         changes.extend(serde_json::from_value(json).ok());
     }
+    let held_zone = pass.verdict.zone.held.last().map(|held| match &held.why {
+        ZoneHeldFor::Irreversible => {
+            format!("held: {}; {}", held.change.line(), how_to_approve(&pass.verdict.hash))
+        }
+        ZoneHeldFor::Blocked(why) => format!("held: {}: {why}", held.change.line()),
+    });
     let held = pass.verdict.held.first().map(|held| {
         let more = match pass.verdict.held.len() {
             0 | 1 => String::new(),
@@ -50,7 +57,7 @@ pub fn outstanding(pass: &Pass, domain: &Name) -> Outstanding {
             held: tally.held as u32,
             changes,
         },
-        held,
+        held: held_zone.or(held),
     }
 }
 

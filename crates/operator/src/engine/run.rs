@@ -18,20 +18,21 @@ use zonekeeper_kernel::{
     record::LiveRecord,
     resolve::Intent,
 };
-use zonekeeper_providers::ProviderError;
+use zonekeeper_providers::{Asks, ProviderError};
 
 use zonekeeper_model::{
     conditions::Verdict,
     holders::About,
     pass::{
         Applied, IntentState, Left, Needs, Outstanding, PassRequest, PassResult, Reserved, Survey, ZonePass,
+        ZoneSurvey,
     },
     reasons,
 };
 
 use crate::engine::{
     Deletes, GuardMemory, Order, Pass, Waiting, ZoneWorker, drift, outcomes::Fates, plan_status,
-    resolve_intents,
+    resolve_intents, zone_work,
 };
 
 /// Does it. The worker comes back whatever happens.
@@ -47,6 +48,11 @@ pub async fn run_pass(request: PassRequest, worker: &mut ZoneWorker) -> Result<P
         request.wishes.iter().map(|(name, intent)| (name, intent.rtype)),
         request.departing.iter().map(|(name, _)| name),
     );
+    worker.note_parent(request.parent_ds.clone());
+    worker.may_ask(match request.read_only {
+        Some(_) => Asks::Nothing,
+        None => zone_work::asks(worker.settings().rules.policy),
+    });
     worker.observe().await?;
     let wishes = request.wishes.iter().map(|(name, intent)| (name, &**intent));
     let (mut desired, rejections) = resolve_intents(&request.zone, worker, wishes).await?;
@@ -170,6 +176,7 @@ fn refused(request: PassRequest, worker: &ZoneWorker, plan: Plan, why: Verdict) 
             sources: request.zone.sources,
             has_unread_names: true,
             read_only: Some(why),
+            zone: ZoneSurvey::default(),
         }),
         applied: Vec::new(),
         names: request.names,
@@ -177,6 +184,26 @@ fn refused(request: PassRequest, worker: &ZoneWorker, plan: Plan, why: Verdict) 
         retry: None,
         failure: None,
         cut_comments: Vec::new(),
+        zone_applied: Vec::new(),
+        is_zone_gone: false,
+    }
+}
+
+/// Where the zone itself stands, and why it is not as it is wanted.
+fn survey_of_zone(request: &PassRequest, worker: &ZoneWorker, pass: &Pass) -> ZoneSurvey {
+    let of_error = |error: &ProviderError| Verdict::new(reasons::of_error(error), error.to_string());
+    let zone = worker.zone();
+    let key = &request.zone.key;
+    let holder = Holder::new("dnszone", &key.namespace, &key.name);
+    let refused = || {
+        let first = worker.zone_rejections(&holder).into_iter().next()?;
+        Some(Verdict::new(reasons::of_word(first.reason), first.message))
+    };
+    let failed = pass.zone.failed.first().map(|failure| of_error(&failure.error));
+    ZoneSurvey {
+        state: zone.state().cloned(),
+        initial: zone.initial().clone(),
+        trouble: failed.or_else(|| zone.trouble().map(of_error)).or_else(refused),
     }
 }
 
@@ -249,7 +276,9 @@ fn account(
         });
     }
     let left = left(&request, worker, &fates);
+    let zone = survey_of_zone(&request, worker, &pass);
     let survey = request.names.is_none().then(|| Survey {
+        zone,
         counts: pass.plan.counts,
         orphans: std::mem::take(&mut pass.plan.orphans),
         drift: pass.plan.drift.first().map(|change| drift::message(change, domain)),
@@ -264,12 +293,14 @@ fn account(
         states,
         left,
         survey,
-        has_held: !pass.verdict.held.is_empty(),
+        has_held: !pass.verdict.held.is_empty() || !pass.verdict.zone.held.is_empty(),
         retry: pass.retry,
         failure: pass.failed.into_iter().map(|failure| failure.error).next(),
         applied: applied(pass.applied, &pass.approved),
         names: request.names,
         cut_comments: pass.plan.cut_comments,
+        zone_applied: pass.zone.applied,
+        is_zone_gone: pass.zone.is_gone,
     }
 }
 

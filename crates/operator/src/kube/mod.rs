@@ -1,5 +1,6 @@
 //! All that talks to Kubernetes: watches, fresh reads, our own writes, Events and the lease.
 
+pub mod children;
 pub mod confirm;
 pub mod events;
 pub mod fresh;

@@ -7,7 +7,7 @@ use kube::{
     api::{Patch, PatchParams},
 };
 use tokio::sync::{Semaphore, mpsc::UnboundedSender};
-use zonekeeper_api::{AddressSource, DNSProvider, DNSZone, RecordSet};
+use zonekeeper_api::{AddressSource, DNSProvider, DNSZone, RecordSet, wellknown::MANAGER};
 
 use zonekeeper_model::{
     Event as ModelEvent,
@@ -17,8 +17,6 @@ use zonekeeper_model::{
 
 use crate::runner::tasks::{self, Task};
 
-/// The one field manager of all that we write.
-pub const MANAGER: &str = "zonekeeper";
 /// More at once would only wait in the API server.
 const AT_ONCE: usize = 24;
 /// Statuses of RecordSets are many and tell what was done; they must not keep waiting what is to be done, which begins

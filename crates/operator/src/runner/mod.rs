@@ -4,7 +4,9 @@ mod addresses;
 pub mod check;
 mod clock;
 pub mod open;
+mod parent;
 pub mod pass;
+mod targets;
 pub mod tasks;
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
@@ -21,7 +23,8 @@ use tokio::{
     task::AbortHandle,
     time::{Instant, sleep_until},
 };
-use zonekeeper_providers::{cloudflare::budget::Budgets, fence::Fence};
+use zonekeeper_api::wellknown::MANAGER;
+use zonekeeper_providers::{cloudflare::budget::Budgets, fence::Fence, lookup::Resolver};
 use zonekeeper_sources::object::Kind;
 
 use zonekeeper_model::{Event, Key, Model, effects::Effect};
@@ -31,11 +34,8 @@ use crate::{
     declare,
     engine::open::Engine,
     kube::{
-        confirm,
-        events::EventPublisher,
-        fresh::Memory,
-        marker_key, secrets, source_watch, watch,
-        writer::{MANAGER, Writer},
+        children, confirm, events::EventPublisher, fresh::Memory, marker_key, secrets, source_watch, watch,
+        writer::Writer,
     },
     runner::check::CheckContext,
     serve::{Ear, Health, Metrics},
@@ -57,6 +57,8 @@ pub struct Options {
     pub controller_name: String,
     /// Which networks AddressSources may ask.
     pub reachable: Reachable,
+    /// What it asks about delegations.
+    pub resolver: Resolver,
     /// Whether it may still write.
     pub fence: Arc<dyn Fence>,
     pub metrics: Arc<Metrics>,
@@ -76,6 +78,7 @@ struct Runner {
     writer: Writer,
     teller: EventPublisher,
     reachable: Reachable,
+    resolver: Resolver,
     fence: Arc<dyn Fence>,
     budgets: Budgets,
     metrics: Arc<Metrics>,
@@ -102,6 +105,7 @@ pub async fn run(options: Options, owner: String) {
         watching: options.watching,
         events: sender,
         reachable: options.reachable,
+        resolver: options.resolver,
         fence: options.fence,
         budgets: Budgets::default(),
         metrics: options.metrics,
@@ -177,6 +181,15 @@ impl Runner {
                         tracing::debug!(%error, %object, "the status of a DNSEndpoint was not taken");
                     }
                 });
+            }
+            Effect::WriteChild(child, write) => {
+                self.answer(children::write(child, write, self.client.clone()));
+            }
+            Effect::AskParent { zone, domain, attempt } => {
+                self.answer(parent::ask(zone, domain, attempt, self.resolver.clone()));
+            }
+            Effect::ResolveTarget { record, target, attempt } => {
+                self.answer(targets::resolve(record, target, attempt, self.resolver.clone()));
             }
             Effect::Publish(saying) => self.teller.say(saying),
             Effect::WatchSecret(key) => {

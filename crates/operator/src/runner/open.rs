@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use zonekeeper_providers::ProviderError;
+use zonekeeper_providers::{ProviderError, open_zone};
 
 use zonekeeper_model::{Event, opening::OpenRequest, zone_entry::ZoneFacts};
 
@@ -13,13 +13,13 @@ use crate::{
 
 /// Looks, and answers the model.
 pub async fn open(request: OpenRequest, engine: Arc<Engine>) -> Event {
-    let OpenRequest { zone, attempt, domain, id, provider, provider_attempt } = request;
+    let OpenRequest { zone, attempt, domain, id, wish, provider, provider_attempt } = request;
     let open = async {
         let Some(open) = engine.provider(&provider, provider_attempt) else {
             let message = format!("DNSProvider {provider} was opened anew meanwhile");
             return Err(ProviderError::Unavailable { message });
         };
-        let access = open.provider.open(&domain, id.as_deref()).await?;
+        let access = open_zone(open.provider, &domain, id.as_deref(), &wish).await?;
         let traits = access.traits();
         let facts = ZoneFacts {
             id: traits.id.clone(),

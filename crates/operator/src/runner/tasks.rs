@@ -37,6 +37,8 @@ pub enum Task {
     Confirmation,
     /// An AddressSource is asked.
     Addresses,
+    /// The DNS is asked.
+    Lookup,
     /// Objects of a kind, or a Secret, are watched.
     Watch,
     /// An object of ours is written.
@@ -63,6 +65,7 @@ impl Task {
             Self::Check => "check",
             Self::Confirmation => "confirmation",
             Self::Addresses => "addresses",
+            Self::Lookup => "lookup",
             Self::Watch => "watch",
             Self::Write => "write",
             Self::Event => "event",
@@ -78,6 +81,7 @@ impl Task {
             Self::Check => "the check of the credentials",
             Self::Confirmation => "the confirmation of a deletion",
             Self::Addresses => "the question for addresses",
+            Self::Lookup => "the question for the delegation",
             Self::Watch => "a watch",
             Self::Write => "the write",
             Self::Event => "the Event",

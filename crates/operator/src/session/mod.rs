@@ -3,6 +3,7 @@
 mod answers;
 mod binding;
 mod credentials;
+mod delegation;
 mod open;
 mod parked;
 mod sources;
@@ -19,16 +20,19 @@ use futures::{StreamExt, stream};
 use tokio::time::Instant;
 use zonekeeper_kernel::{
     guard::{Approval, Verdict},
+    holder::Holder,
     plan::{Plan, Scope},
     reason::Rejection,
     zone::ZoneKey,
 };
-use zonekeeper_providers::{Provider, ProviderError, builtin::Builtin, cloudflare::budget::Budgets};
+use zonekeeper_providers::{
+    Provider, ProviderError, builtin::Builtin, cloudflare::budget::Budgets, lookup::Resolver,
+};
 
 use crate::{
     address_source::Reachable,
     declare::ProviderSettings,
-    engine::{Deletes, GuardMemory, Order, Pass, Waiting, ZoneWorker},
+    engine::{self, Deletes, GuardMemory, Order, Pass, Waiting, ZoneWorker},
     folder::{Declared, Folder, Problem},
 };
 use answers::Answers;
@@ -53,6 +57,8 @@ pub struct Options {
     pub token: Option<String>,
     /// Which networks AddressSources may ask.
     pub reachable: Reachable,
+    /// What is asked about delegations.
+    pub resolver: Resolver,
     /// What the built-in server is there for.
     pub serving: Serving,
     /// How long to wait for a provider that asks for it.
@@ -206,10 +212,12 @@ impl Session {
         let wishes = self.wishes().await;
         let planned = self.zones.iter_mut().map(async |zone| {
             let (mut report, resolved) = wishes.begin(zone).await;
+            zone.ask_parent(&self.options.resolver).await;
             if let (Ok(worker), Some(resolved)) = (&mut zone.worker, resolved) {
                 let mut plan = worker.plan(&resolved.desired, &resolved.evidence, Scope::Zone);
                 let verdict = worker.guard(&mut plan, Scope::Zone, &Approval::None, Deletes::Complete);
                 report.pass = Pass { plan, verdict, ..Pass::default() };
+                report.note_zone(worker);
             }
             report
         });
@@ -229,7 +237,11 @@ impl Session {
         let wishes = self.wishes().await;
         let waiting = self.options.waiting;
         let applied = self.zones.iter_mut().map(async |zone| {
+            if let Ok(worker) = &mut zone.worker {
+                worker.may_ask(engine::asks(worker.settings().rules.policy));
+            }
             let (mut report, resolved) = wishes.begin(zone).await;
+            zone.ask_parent(&self.options.resolver).await;
             if let (Ok(worker), Some(resolved)) = (&mut zone.worker, resolved) {
                 let key = &zone.zone.key;
                 let (approval, scope) = match approved.get(key) {
@@ -252,6 +264,7 @@ impl Session {
                         report.pass = pass;
                         // Refusals at other names are still to be told.
                         report.pass.plan = worker.plan(order.desired, order.evidence, Scope::Zone);
+                        report.note_zone(worker);
                     }
                     Err(error) => report.error = Some(error),
                 }
@@ -300,7 +313,17 @@ impl Session {
                 self.answers.ask(&self.folder, &self.options.reachable).await
             }
         };
-        Wishes::gather(&self.folder, &self.zones, &addresses)
+        let mut wishes = Wishes::gather(&self.folder, &self.zones, &addresses);
+        for zone in &mut self.zones {
+            let is_managed =
+                zone.declared.object.spec.delegation.manage && !zone.declared.object.spec.suspend;
+            if let (true, Ok(worker)) = (is_managed, &mut zone.worker) {
+                // Why it can't be observed is said by its own pass.
+                let _ = worker.observe().await;
+            }
+        }
+        wishes.delegate(&self.folder, &self.zones);
+        wishes
     }
 
     fn rejections(&self, wishes: Wishes) -> Vec<Rejection> {
@@ -316,6 +339,14 @@ async fn at_once(zones: impl Iterator<Item = impl Future<Output = ZoneReport>>) 
 // === impl OpenZone ===
 
 impl OpenZone {
+    /// Asks the parent's servers about a zone that is to be unsigned.
+    async fn ask_parent(&mut self, resolver: &Resolver) {
+        let Ok(worker) = &mut self.worker else { return };
+        if worker.is_to_be_unsigned() {
+            worker.note_parent(delegation::parent_ds(resolver, &self.zone.domain).await);
+        }
+    }
+
     fn interval(&self) -> Duration {
         self.declared.object.spec.interval.to_std().unwrap_or(INTERVAL)
     }
@@ -324,6 +355,13 @@ impl OpenZone {
 // === impl ZoneReport ===
 
 impl ZoneReport {
+    /// Notes what can't be had of the zone itself.
+    fn note_zone(&mut self, worker: &ZoneWorker) {
+        let holder = Holder::new("dnszone", &self.key.namespace, &self.key.name);
+        self.rejections.extend(worker.zone_rejections(&holder));
+        self.error = worker.zone().trouble().cloned();
+    }
+
     /// The plan that the report is about.
     pub fn plan(&self) -> &Plan {
         &self.pass.plan

@@ -14,7 +14,9 @@ use zonekeeper_kernel::{
     reason::{Reason, Rejection},
     zone::{Namespaces, Zone, ZoneKey},
 };
-use zonekeeper_providers::{Answering, OpenContext, Opened, ProviderError, memory::Memory};
+use zonekeeper_providers::{
+    self as providers, Answering, OpenContext, Opened, ProviderError, memory::Memory,
+};
 
 use crate::{
     declare::{self, BadField, ProviderSettings, provider_settings},
@@ -148,7 +150,7 @@ impl Session {
             });
         }
         if self.options.serving == Serving::Checking {
-            let provider = Arc::new(Memory::everywhere(settings.backend.capabilities()));
+            let provider = Arc::new(Memory::everywhere(settings.backend.zone_traits()));
             let (settings, spec) = (settings.clone(), object.spec.clone());
             return Ok(OpenProvider { settings, spec, provider, builtin: None, is_new: true });
         }
@@ -199,7 +201,8 @@ impl Session {
             self.parked.put(place, former);
             if let (Ok(worker), Some(realm)) = (&worker, open.settings.backend.realm()) {
                 let id = (realm.to_owned(), worker.access().traits().id.clone());
-                if let Some(first) = ids.get(&id) {
+                // Zones that are to be created have none yet.
+                if let Some(first) = ids.get(&id).filter(|_| !id.1.is_empty()) {
                     duplicates.push(duplicate(&declared, &zone, &first.to_string(), &provider));
                     continue;
                 }
@@ -268,7 +271,10 @@ async fn open_zone(
         Some(former) if !open.is_new && former.zone_id.as_ref() == Some(&object.spec.zone_id) => {
             former.worker.access().clone()
         }
-        Some(_) | None => open.provider.open(&zone.domain, id).await?,
+        Some(_) | None => {
+            let wish = declare::zone_wish(object).map_err(configuration)?;
+            providers::open_zone(open.provider.clone(), &zone.domain, id, &wish).await?
+        }
     };
     let identity = format!("{}/{}", open.settings.name, zone.domain);
     let comment_limit = access.traits().capabilities.comment_limit;
@@ -303,6 +309,7 @@ fn zones_by_provider(folder: &Folder) -> Result<PlacedZones, Vec<Problem>> {
             let read = declare::zone(&zone.object, &provider)?;
             declare::rules(&zone.object)?;
             declare::authority(&zone.object)?;
+            declare::zone_wish(&zone.object)?;
             Ok((provider, read))
         }) {
             Ok((provider, read)) => match taken.entry((provider.clone(), read.domain.to_string())) {

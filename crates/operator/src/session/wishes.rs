@@ -6,7 +6,7 @@ use std::{
 };
 
 use kube::ResourceExt;
-use zonekeeper_api::{AddressSource, RecordSetSpec};
+use zonekeeper_api::{AddressSource, RecordSet, RecordSetSpec};
 use zonekeeper_kernel::{
     desired::{Desired, Unmet},
     holder::{Holder, HolderRef},
@@ -23,8 +23,12 @@ use zonekeeper_sources::{Addresses, Asked, Surroundings, Unknown, record_set};
 use crate::{
     declare,
     engine::{Pass, ZoneWorker, resolve_intents},
-    folder::Folder,
-    session::{OpenZone, ZoneReport, ZoneState, sources::Sources},
+    folder::{Declared, Folder, Place},
+    session::{
+        OpenZone, ZoneReport, ZoneState,
+        delegation::{Delegation, delegation},
+        sources::Sources,
+    },
 };
 
 /// The wishes of a folder, by zone.
@@ -75,39 +79,9 @@ impl Wishes {
             sources: Sources::default(),
             untaken: BTreeSet::new(),
         };
-        // A zone that can't be reached keeps its place: its wishes must not fall to the zone above it.
-        let candidates: Zones = zones
-            .iter()
-            .filter(|zone| !matches!(zone.worker, Err(ProviderError::ZoneNotFound { .. })))
-            .map(|zone| zone.zone.clone())
-            .collect();
-        for declared in &folder.record_sets {
-            let object = &declared.object;
-            let namespace = object.namespace().unwrap_or_default();
-            let age = format!("{namespace}/{}", object.name_any());
-            let holder = Holder::new("recordset", &namespace, &object.name_any());
-            let addresses = permitted(folder, &namespace, addresses);
-            let labels = Arc::new(folder.namespace_labels(&namespace));
-            let surroundings = Surroundings { namespace_labels: &labels, addresses: &addresses };
-            match record_set(object, age, &surroundings) {
-                Ok(Asked { intent, unknown }) => wishes.place(intent, unknown, &candidates),
-                Err(bad) => {
-                    let rtype = object.spec.rtype.parse().ok();
-                    let unmet = Unmet::Mistaken;
-                    match wanted_name(&object.spec) {
-                        Some(name) => wishes.refused.push(Refused { name, rtype, namespace, unmet }),
-                        None => wishes.has_nameless = true,
-                    }
-                    let message = format!("{}: {bad}", declared.place);
-                    wishes.refuse(Rejection {
-                        holder,
-                        name: None,
-                        rtype: rtype.unwrap_or(RecordType::from_code(0)),
-                        reason: Reason::InvalidValue,
-                        message,
-                    });
-                }
-            }
+        let candidates = candidates(zones);
+        for Declared { object, place } in &folder.record_sets {
+            wishes.place_record_set(folder, object, place, addresses, &candidates);
         }
         let mut sources = Sources::publish(folder, zones, addresses);
         wishes.rejections.append(&mut sources.rejections);
@@ -116,6 +90,70 @@ impl Wishes {
         }
         wishes.sources = sources;
         wishes
+    }
+
+    fn place_record_set(
+        &mut self,
+        folder: &Folder,
+        object: &RecordSet,
+        place: &Place,
+        addresses: &Addresses,
+        zones: &Zones,
+    ) {
+        let namespace = object.namespace().unwrap_or_default();
+        let age = format!("{namespace}/{}", object.name_any());
+        let holder = Holder::new("recordset", &namespace, &object.name_any());
+        let addresses = permitted(folder, &namespace, addresses);
+        let labels = Arc::new(folder.namespace_labels(&namespace));
+        let surroundings = Surroundings { namespace_labels: &labels, addresses: &addresses };
+        match record_set(object, age, &surroundings) {
+            Ok(Asked { intent, unknown }) => self.place(intent, unknown, zones),
+            Err(bad) => {
+                let rtype = object.spec.rtype.parse().ok();
+                let unmet = Unmet::Mistaken;
+                match wanted_name(&object.spec) {
+                    Some(name) => self.refused.push(Refused { name, rtype, namespace, unmet }),
+                    None => self.has_nameless = true,
+                }
+                self.refuse(Rejection {
+                    holder,
+                    name: None,
+                    rtype: rtype.unwrap_or(RecordType::from_code(0)),
+                    reason: Reason::InvalidValue,
+                    message: format!("{place}: {bad}"),
+                });
+            }
+        }
+    }
+
+    /// Adds what zones want of their parent zones, as far as those are in this folder.
+    pub fn delegate(&mut self, folder: &Folder, zones: &[OpenZone]) {
+        let candidates = candidates(zones);
+        for zone in zones {
+            let by_zone = self.by_zone.get(&zone.zone.key).map_or(&[][..], Vec::as_slice);
+            let addresses = |name: &Name, rtype| {
+                let wishes = by_zone.iter().filter(|(place, intent)| place == name && intent.rtype == rtype);
+                wishes
+                    .flat_map(|(_, intent)| intent.values.iter().flatten())
+                    .map(ToString::to_string)
+                    .collect()
+            };
+            match delegation(zone, &candidates, &addresses) {
+                Delegation::Elsewhere => {}
+                Delegation::Unknown => self.has_nameless = true,
+                Delegation::Wanted(record_sets) => {
+                    for object in record_sets {
+                        self.place_record_set(
+                            folder,
+                            &object,
+                            &zone.declared.place,
+                            &Addresses::default(),
+                            &candidates,
+                        );
+                    }
+                }
+            }
+        }
     }
 
     fn place(&mut self, intent: Intent, unknown: Option<Unknown>, zones: &Zones) {
@@ -278,6 +316,12 @@ impl Wishes {
     pub fn into_rejections(self) -> Vec<Rejection> {
         self.rejections
     }
+}
+
+/// The zones that wishes can go to. One that can't be reached keeps its place: its wishes must not fall to the zone above it.
+fn candidates(zones: &[OpenZone]) -> Zones {
+    let is_missing = |zone: &OpenZone| matches!(zone.worker, Err(ProviderError::ZoneNotFound { .. }));
+    zones.iter().filter(|zone| !is_missing(zone)).map(|zone| zone.zone.clone()).collect()
 }
 
 /// The name that an object asks for, where that can be read.

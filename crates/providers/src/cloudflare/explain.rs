@@ -127,6 +127,12 @@ pub fn explain(act: &str, failure: &Failure) -> ProviderError {
 }
 
 fn words(status: u16, errors: &[ApiError]) -> String {
+    let advice = errors.iter().find_map(|error| meaning(status, error.code)).map(|meaning| meaning.advice);
+    words_with(status, errors, advice.unwrap_or_default())
+}
+
+/// Cloudflare's own words and codes, and the next step.
+pub(super) fn words_with(status: u16, errors: &[ApiError], advice: &str) -> String {
     if errors.is_empty() {
         return format!("Cloudflare answered HTTP {status} without saying why");
     }
@@ -134,9 +140,8 @@ fn words(status: u16, errors: &[ApiError]) -> String {
         .iter()
         .map(|error| format!("{} ({})", error.message.trim_end_matches('.'), error.code))
         .collect();
-    let advice = errors.iter().find_map(|error| meaning(status, error.code)).map(|meaning| meaning.advice);
-    let advice = advice.map_or(String::new(), |advice| format!("; {advice}"));
-    format!("Cloudflare says: {}{advice}", said.join("; "))
+    let separator = if advice.is_empty() { "" } else { "; " };
+    format!("Cloudflare says: {}{separator}{advice}", said.join("; "))
 }
 
 fn meaning(status: u16, code: i64) -> Option<&'static Meaning> {

@@ -8,6 +8,7 @@ mod check;
 pub mod convert;
 pub mod explain;
 mod open;
+mod zone;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -18,17 +19,21 @@ use std::{
 
 pub use self::capabilities::capabilities;
 pub(crate) use self::open::open;
+pub(crate) use self::zone::create::traits_of_largest_plan;
 use async_trait::async_trait;
 use secrecy::SecretString;
 use serde::Deserialize;
+use serde_json::Value;
 use zonekeeper_kernel::{
     guard::Cleared,
     name::Name,
     record::{LiveRecord, RecordId},
+    zone_change::{ClearedZone, ZoneWish},
+    zone_state::ZoneState,
 };
 
 use crate::{
-    Calls, Outcome, Progress, Provider, ProviderError, Standing, ZoneAccess, ZoneTraits,
+    Asks, Outcome, Progress, Provider, ProviderError, Standing, ZoneAccess, ZoneTraits,
     cloudflare::{
         api::{ApiError, Client, Failure, Reply},
         batch::Batches,
@@ -36,6 +41,7 @@ use crate::{
         check::lacks_edit,
         convert::ApiRecord,
         explain::explain,
+        zone::state::Seen,
     },
     fence::{Fence, Unfenced},
     meter::{Meter, Unmetered},
@@ -93,6 +99,10 @@ struct CloudflareZone {
     domain: Name,
     traits: ZoneTraits,
     batch_limit: AtomicUsize,
+    /// What was last read of the zone itself.
+    seen: Mutex<Seen>,
+    /// The settings that are managed, whole, as they were last read.
+    settings: Mutex<BTreeMap<String, Value>>,
 }
 
 /// What a zone's plan allows (2026-11).
@@ -117,6 +127,12 @@ struct ApiZone {
     account: Option<ApiAccount>,
     #[serde(default)]
     permissions: Option<Vec<String>>,
+    #[serde(default)]
+    paused: Option<bool>,
+    #[serde(default, rename = "type")]
+    kind: Option<String>,
+    #[serde(default)]
+    created_on: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -214,7 +230,7 @@ impl Cloudflare {
             Some(zone) => Ok(zone),
             None => Err(ProviderError::ZoneNotFound {
                 message: format!(
-                    "{act}: the token sees no such zone; add it at Cloudflare, or give the token Zone:Read for it"
+                    "{act}: the token sees no such zone; add it at Cloudflare, set spec.lifecycle.create of the DNSZone, or give the token Zone:Read for it"
                 ),
             }),
         }
@@ -233,6 +249,26 @@ impl Cloudflare {
             return Err(ProviderError::ZoneNotFound { message });
         }
         Ok(reply.result)
+    }
+}
+
+impl Cloudflare {
+    /// A zone that was found.
+    fn zone(&self, domain: &Name, zone: ApiZone) -> Arc<dyn ZoneAccess> {
+        let plan = Plan::of(zone.plan.as_ref());
+        Arc::new(CloudflareZone {
+            client: self.client.clone(),
+            domain: domain.clone(),
+            traits: ZoneTraits {
+                id: zone.id.clone(),
+                name_servers: zone.name_servers.clone().unwrap_or_default(),
+                capabilities: capabilities(plan.minimum_ttl(), plan.comment_limit()),
+                ..zone::create::traits()
+            },
+            batch_limit: AtomicUsize::new(self.batch_limit.unwrap_or(usize::MAX).min(plan.batch_limit())),
+            seen: Mutex::new(Seen::now(zone)),
+            settings: Mutex::default(),
+        })
     }
 }
 
@@ -262,17 +298,15 @@ impl Provider for Cloudflare {
                 message: format!("the token may read zone {domain}, not change it; give it DNS:Edit there"),
             });
         }
-        let plan = Plan::of(zone.plan.as_ref());
-        Ok(Arc::new(CloudflareZone {
-            client: self.client.clone(),
-            domain: domain.clone(),
-            traits: ZoneTraits {
-                name_servers: zone.name_servers.unwrap_or_default(),
-                calls_to_list: Calls::PerPage(PAGE),
-                ..ZoneTraits::new(zone.id, capabilities(plan.minimum_ttl(), plan.comment_limit()))
-            },
-            batch_limit: AtomicUsize::new(self.batch_limit.unwrap_or(usize::MAX).min(plan.batch_limit())),
-        }))
+        Ok(self.zone(domain, zone))
+    }
+
+    fn new_zone(&self) -> Option<ZoneTraits> {
+        Some(zone::create::traits())
+    }
+
+    async fn create(&self, domain: &Name, wish: &ZoneWish) -> Result<Arc<dyn ZoneAccess>, ProviderError> {
+        self.create_zone(domain, wish).await
     }
 }
 
@@ -369,6 +403,14 @@ impl CloudflareZone {
 impl ZoneAccess for CloudflareZone {
     fn traits(&self) -> &ZoneTraits {
         &self.traits
+    }
+
+    async fn zone_state(&self, wish: &ZoneWish, asks: Asks) -> Result<Option<ZoneState>, ProviderError> {
+        self.read_state(wish, asks).await.map(Some)
+    }
+
+    async fn change_zone(&self, cleared: &ClearedZone, wish: &ZoneWish) -> Vec<Result<(), ProviderError>> {
+        self.change(cleared, wish).await
     }
 
     async fn list(&self) -> Result<Vec<(Name, LiveRecord)>, ProviderError> {

@@ -22,11 +22,11 @@ use zonekeeper_kernel::{
 use crate::wire::{Buffer, wire_name};
 
 /// A message that may still be signed.
-pub(super) type Unsigned = AdditionalBuilder<Buffer>;
+pub(crate) type Unsigned = AdditionalBuilder<Buffer>;
 
 /// What must hold before an update (RFC 2136 section 2.4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Prerequisite<'a> {
+pub(crate) enum Prerequisite<'a> {
     /// The name has no records at all.
     NameUnused(&'a Name),
     /// The name has records of its own.
@@ -39,7 +39,7 @@ pub(super) enum Prerequisite<'a> {
 
 /// What an update does (RFC 2136 section 2.5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Step<'a> {
+pub(crate) enum Step<'a> {
     /// Removes a whole set.
     RemoveSet(&'a Name, RecordType),
     /// Removes one value.
@@ -50,15 +50,15 @@ pub(super) enum Step<'a> {
 
 /// A record as a server sent it, its value without compression.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Item {
-    pub(super) name: Name,
-    pub(super) rtype: RecordType,
-    pub(super) ttl: u32,
-    pub(super) wire: Vec<u8>,
+pub(crate) struct Item {
+    pub(crate) name: Name,
+    pub(crate) rtype: RecordType,
+    pub(crate) ttl: u32,
+    pub(crate) wire: Vec<u8>,
 }
 
 /// A question.
-pub(super) fn query(name: &Name, rtype: Rtype) -> Unsigned {
+pub(crate) fn query(name: &Name, rtype: Rtype) -> Unsigned {
     let mut message = begin(Opcode::QUERY).question();
     // A message with one question is far below every limit.
     let _ = message.push((&wire_name(name), rtype, Class::IN));
@@ -66,7 +66,7 @@ pub(super) fn query(name: &Name, rtype: Rtype) -> Unsigned {
 }
 
 /// A question for what changed since `serial` (RFC 1995).
-pub(super) fn query_since(domain: &Name, serial: u32) -> Unsigned {
+pub(crate) fn query_since(domain: &Name, serial: u32) -> Unsigned {
     let name = wire_name(domain);
     let mut message = begin(Opcode::QUERY).question();
     let _ = message.push((&name, Rtype::IXFR, Class::IN));
@@ -80,7 +80,7 @@ pub(super) fn query_since(domain: &Name, serial: u32) -> Unsigned {
 }
 
 /// An update: all of it happens, or nothing.
-pub(super) fn update(
+pub(crate) fn update(
     domain: &Name,
     prerequisites: &[Prerequisite<'_>],
     steps: &[Step<'_>],
@@ -110,15 +110,22 @@ pub(super) fn update(
 }
 
 /// The records in the answer of a message.
-pub(super) fn items(message: &Message<Vec<u8>>) -> Result<Vec<Item>, String> {
+pub(crate) fn items(message: &Message<Vec<u8>>) -> Result<Vec<Item>, String> {
     let count = message.header_counts().ancount();
     read(message.answer().map_err(broken)?, count)
 }
 
 /// The records in its authority section.
-pub(super) fn authority(message: &Message<Vec<u8>>) -> Result<Vec<Item>, String> {
+pub(crate) fn authority(message: &Message<Vec<u8>>) -> Result<Vec<Item>, String> {
     let count = message.header_counts().nscount();
     read(message.authority().map_err(broken)?, count)
+}
+
+/// The records in its additional section, but for those that are about the message itself.
+pub(crate) fn additional(message: &Message<Vec<u8>>) -> Result<Vec<Item>, String> {
+    let count = message.header_counts().arcount();
+    let items = read(message.additional().map_err(broken)?, count)?;
+    Ok(items.into_iter().filter(|item| item.rtype != RecordType::from_code(Rtype::OPT.to_int())).collect())
 }
 
 fn broken(error: ParseError) -> String {

@@ -17,7 +17,7 @@ mod conversation;
 mod draft;
 mod explain;
 mod key;
-mod message;
+pub(crate) mod message;
 mod mirror;
 mod outside;
 mod refused;

@@ -6,7 +6,7 @@ use k8s_openapi::api::authentication::v1::SelfSubjectReview;
 use kube::{Api, Client, api::PostParams};
 use serde_json::json;
 use zonekeeper_api::{
-    DNSZone, Operation, PlannedChange, PlannedSet,
+    DNSZone, Operation, PlannedChange, PlannedState,
     wellknown::{APPROVE_PLAN, APPROVED_BY},
 };
 
@@ -80,12 +80,24 @@ async fn whoami(client: &Client) -> Option<String> {
 }
 
 fn line(change: &PlannedChange) -> String {
-    let set = |set: &Option<PlannedSet>| set.as_ref().map(|set| set.values.join(", ")).unwrap_or_default();
-    let (before, after) = (set(&change.before), set(&change.after));
+    let state = |state: &Option<PlannedState>| match state {
+        Some(PlannedState::Set(set)) => set.values.join(", "),
+        Some(PlannedState::Value(value)) => value.to_string(),
+        None => String::new(),
+    };
+    let (before, after) = (state(&change.before), state(&change.after));
+    let place = match &change.field {
+        Some(field) if field == "zone" => "the zone, with all its records".to_owned(),
+        Some(field) => format!("zone {field}"),
+        None => {
+            let text = |text: &Option<String>| text.clone().unwrap_or_default();
+            format!("{} {}", text(&change.name), text(&change.rtype))
+        }
+    };
     let what = match change.operation {
-        Operation::Create => format!("+ {} {} {after}", change.name, change.rtype),
-        Operation::Delete => format!("- {} {} {before}", change.name, change.rtype),
-        Operation::Update => format!("~ {} {} {before} -> {after}", change.name, change.rtype),
+        Operation::Create => format!("+ {place} {after}"),
+        Operation::Delete => format!("- {place} {before}"),
+        Operation::Update => format!("~ {place} {before} -> {after}"),
     };
     match &change.message {
         Some(message) => format!("  {what}   ({message})"),

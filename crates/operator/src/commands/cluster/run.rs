@@ -16,6 +16,7 @@ use crate::{
     commands::{
         Ending,
         cluster::connect::{self, ClusterOptions},
+        options::resolver,
         up::ended,
     },
     kube::{lease::Election, presence::Presence},
@@ -51,6 +52,9 @@ pub struct Run {
     /// A network that AddressSources may ask though it is not public; may be given several times.
     #[arg(long, value_name = "CIDR")]
     allow_address_source: Vec<IpNet>,
+    /// A DNS server that is asked about delegations, in place of those of this machine; may be given several times.
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    resolver: Vec<SocketAddr>,
     /// An OpenTelemetry collector that takes traces over HTTP, such as http://collector:4318.
     #[arg(long, value_name = "URL")]
     otlp_endpoint: Option<String>,
@@ -102,6 +106,7 @@ impl Run {
             namespace,
             controller_name: self.controller_name.clone(),
             reachable: Reachable { allowed: self.allow_address_source.clone(), ..Reachable::default() },
+            resolver: resolver(&self.resolver),
             fence,
             metrics,
             health,

@@ -1,0 +1,194 @@
+//! Changes of a zone itself, one endpoint at a time.
+
+use std::{collections::BTreeMap, sync::PoisonError};
+
+use reqwest::Method;
+use serde_json::{Map, Value, json};
+use zonekeeper_kernel::{
+    plan::Operation,
+    zone_change::{ClearedZone, ZoneChange, ZoneWish},
+};
+
+use crate::{
+    ProviderError,
+    cloudflare::{
+        CloudflareZone,
+        api::{Failure, Request},
+        budget::Purpose,
+        query_text,
+        zone::{Endpoint, explain::explain, put, value},
+    },
+};
+
+/// One request, and the changes that it makes.
+struct Call {
+    method: Method,
+    /// Below the zone.
+    part: String,
+    body: Option<Value>,
+    permission: &'static str,
+    /// Their places among the changes.
+    changes: Vec<usize>,
+}
+
+// === impl CloudflareZone ===
+
+impl CloudflareZone {
+    /// Makes changes and answers for each. One that is refused keeps no other from being made, but the end of the zone
+    /// comes last, and only if all before it were made.
+    pub(in crate::cloudflare) async fn change(
+        &self,
+        cleared: &ClearedZone,
+        wish: &ZoneWish,
+    ) -> Vec<Result<(), ProviderError>> {
+        let changes = cleared.changes();
+        let mut answers: Vec<Result<(), ProviderError>> = changes.iter().map(|_| Ok(())).collect();
+        for call in self.calls(changes, wish) {
+            let sent = self.send_call(&call).await;
+            for place in call.changes {
+                answers[place] = sent.clone();
+            }
+        }
+        self.forget_zone();
+        let is_end = |(_, change): &(usize, &ZoneChange)| change.operation == Operation::Delete;
+        if let Some((place, _)) = changes.iter().enumerate().find(is_end)
+            && answers.iter().all(Result::is_ok)
+        {
+            answers[place] = self.delete().await;
+        }
+        answers
+    }
+
+    fn calls(&self, changes: &[ZoneChange], wish: &ZoneWish) -> Vec<Call> {
+        let mut calls: Vec<Call> = Vec::new();
+        let mut dns_settings = Map::new();
+        let mut settings: BTreeMap<&str, Value> = BTreeMap::new();
+        let mut groups: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+        for (place, change) in changes.iter().enumerate() {
+            let (Operation::Update, Some(after)) = (change.operation, change.after.as_deref()) else {
+                continue;
+            };
+            let Some(endpoint) = Endpoint::of(&change.field) else { continue };
+            let patch = |part: &str, body: Value| Call {
+                method: Method::PATCH,
+                part: part.to_owned(),
+                body: Some(body),
+                permission: endpoint.permission(),
+                changes: vec![place],
+            };
+            match endpoint {
+                // One property per request (code 1085).
+                Endpoint::Zone(property) => calls.push(patch("", json!({ property: value(after) }))),
+                Endpoint::Dnssec => {
+                    let status = if after == "On" { "active" } else { "disabled" };
+                    calls.push(patch("/dnssec", json!({ "status": status })));
+                }
+                Endpoint::Hold(_) => groups.entry("hold".into()).or_default().push(place),
+                Endpoint::DnsSettings(path) => {
+                    put(&mut dns_settings, path, value(after));
+                    groups.entry("dns_settings".into()).or_default().push(place);
+                }
+                Endpoint::Setting(id, path) => {
+                    let before = || self.setting(id).unwrap_or(Value::Null);
+                    let whole = settings.entry(id).or_insert_with(before);
+                    match (path, &mut *whole) {
+                        (None, whole) => *whole = value(after),
+                        (Some(path), Value::Object(object)) => put(object, path, value(after)),
+                        (Some(path), whole) => {
+                            let mut object = Map::new();
+                            put(&mut object, path, value(after));
+                            *whole = Value::Object(object);
+                        }
+                    }
+                    groups.entry(format!("settings/{id}")).or_default().push(place);
+                }
+            }
+        }
+        if let Some(changes) = groups.remove("hold") {
+            calls.push(hold(wish, changes));
+        }
+        if let Some(changes) = groups.remove("dns_settings") {
+            calls.push(Call {
+                method: Method::PATCH,
+                part: "/dns_settings".into(),
+                body: Some(Value::Object(dns_settings)),
+                permission: Endpoint::DnsSettings("").permission(),
+                changes,
+            });
+        }
+        for (id, whole) in settings {
+            // Where a setting has no value (2026-11).
+            let key = if id == "ssl_recommender" { "enabled" } else { "value" };
+            calls.push(Call {
+                method: Method::PATCH,
+                part: format!("/settings/{}", query_text(id)),
+                body: Some(json!({ key: whole })),
+                permission: Endpoint::Setting(id, None).permission(),
+                changes: groups.remove(&format!("settings/{id}")).unwrap_or_default(),
+            });
+        }
+        calls
+    }
+
+    async fn send_call(&self, call: &Call) -> Result<(), ProviderError> {
+        let request = Request {
+            method: call.method.clone(),
+            path: format!("/zones/{}{}", query_text(&self.traits.id), call.part),
+            body: call.body.clone(),
+            purpose: Purpose::Change,
+        };
+        let sent = self.client.send::<Value>(&request).await;
+        let act = format!("configuring zone {}", self.domain);
+        sent.map(drop).map_err(|failure| explain(&act, call.permission, &failure))
+    }
+
+    /// The last step of a zone's life.
+    async fn delete(&self) -> Result<(), ProviderError> {
+        if self.is_registered_here().await {
+            let message = format!(
+                "deleting zone {}: the domain is registered at Cloudflare, and can't be without its zone there; transfer the domain first, or set spec.lifecycle.deletionPolicy to Retain",
+                self.domain
+            );
+            return Err(ProviderError::Rejected { message });
+        }
+        let path = format!("/zones/{}", query_text(&self.traits.id));
+        let request = Request { method: Method::DELETE, path, body: None, purpose: Purpose::Change };
+        match self.client.send::<Value>(&request).await {
+            Ok(_) => Ok(()),
+            // It is gone: an answer of before was lost.
+            Err(Failure::Refused { status: 404, .. }) => Ok(()),
+            Err(failure) => Err(explain(&format!("deleting zone {}", self.domain), "Zone Write", &failure)),
+        }
+    }
+
+    /// Whether Cloudflare is the registrar of the domain. A token that may not ask sees none.
+    async fn is_registered_here(&self) -> bool {
+        let Some(account) = self.account() else { return false };
+        let path = format!(
+            "/accounts/{}/registrar/domains/{}",
+            query_text(&account),
+            query_text(self.domain.as_str())
+        );
+        let registered = self.client.read::<Value>(path, Purpose::Change).await;
+        registered.is_ok_and(|reply| {
+            let registrar = reply.result.get("current_registrar").and_then(Value::as_str);
+            registrar.is_some_and(|registrar| registrar.to_lowercase().contains("cloudflare"))
+        })
+    }
+
+    /// The whole value of a setting as it was last read.
+    fn setting(&self, id: &str) -> Option<Value> {
+        self.settings.lock().unwrap_or_else(PoisonError::into_inner).get(id).cloned()
+    }
+}
+
+/// The hold as it is wanted, in one request.
+fn hold(wish: &ZoneWish, changes: Vec<usize>) -> Call {
+    let is = |field: &str| wish.fields.get(field) == Some("true");
+    let (method, query) = match is("hold.enabled") {
+        true => (Method::POST, format!("?include_subdomains={}", is("hold.includeSubdomains"))),
+        false => (Method::DELETE, String::new()),
+    };
+    let permission = Endpoint::Hold("enabled").permission();
+    Call { method, part: format!("/hold{query}"), body: None, permission, changes }
+}
