@@ -4,6 +4,7 @@
 
 #![allow(clippy::panic, reason = "a test that can't go on says why")]
 
+mod authority;
 mod by_label;
 mod conflicts;
 mod crash;
@@ -13,6 +14,7 @@ mod drift;
 mod examples;
 mod failover;
 mod keys;
+mod made_for_others;
 mod resolution;
 mod site;
 mod sources;

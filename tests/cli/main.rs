@@ -17,6 +17,7 @@ mod hashes;
 mod hostile;
 mod keeping;
 mod lifecycle;
+mod made_for_others;
 mod markers;
 mod mounts;
 mod objects;

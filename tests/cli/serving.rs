@@ -1,12 +1,12 @@
 //! `zonekeeper up` with the built-in server: what is saved is served.
 
-use std::{net::SocketAddr, time::Duration};
+use std::time::Duration;
 
 use serde_json::json;
 
 use crate::support::{
     Folder, Manifest, address_source, builtin, records,
-    up::{Up, dig, until},
+    up::{Up, dig, free_address, until},
     web::{Answer, Web},
     zone, zonekeeper,
 };
@@ -22,16 +22,6 @@ fn small() -> Folder {
     folder.put("zone.yaml", &[zone("example.test")]);
     folder.put("www.yaml", &[www("192.0.2.1")]);
     folder
-}
-
-/// An address whose port nobody uses, neither by UDP nor by TCP.
-fn free_address() -> SocketAddr {
-    let is_free = || {
-        let udp = std::net::UdpSocket::bind("127.0.0.1:0").ok()?;
-        let address = udp.local_addr().ok()?;
-        std::net::TcpListener::bind(address).ok().map(|_| address)
-    };
-    (0..20).find_map(|_| is_free()).expect("a free port")
 }
 
 fn up(folder: &Folder) -> Up {

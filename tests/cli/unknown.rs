@@ -7,7 +7,7 @@ use tokio::{net::UdpSocket, process::Command, time::timeout};
 
 use crate::support::{
     Folder, Manifest, address_source, builtin, records,
-    up::{Up, until},
+    up::{Up, free_address, until},
     web::{Answer, Web},
     zone, zonekeeper,
 };
@@ -97,9 +97,7 @@ async fn until_the_first_pass_nothing_is_answered_transferred_or_notified() {
 
 #[tokio::test]
 async fn a_server_that_starts_says_nothing_else_than_that_it_does_not_know_yet() {
-    let udp = UdpSocket::bind("127.0.0.1:0").await.expect("a free port");
-    let server = udp.local_addr().expect("an address");
-    drop(udp);
+    let server = free_address();
     let folder = Folder::new();
     folder.put("provider.yaml", &[builtin().with("builtin.listen", server.to_string())]);
     folder.put("zone.yaml", &[zone("example.test")]);
@@ -169,9 +167,7 @@ async fn drift_that_is_only_reported_does_not_empty_a_server_that_moves() {
     folder.put("www.yaml", &[www("example.test")]);
     let up = up(&folder);
     up.answers("www.example.test", "A", &["192.0.2.1"]).await;
-    let udp = UdpSocket::bind("127.0.0.1:0").await.expect("a free port");
-    let moved = udp.local_addr().expect("an address");
-    drop(udp);
+    let moved = free_address();
     folder.put("provider.yaml", &[builtin().with("builtin.listen", moved.to_string())]);
     let answers = async || status(moved, &["www.example.test", "A"]).await == "NOERROR";
     until("the new port answers", || up.said(), answers).await;

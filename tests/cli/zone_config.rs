@@ -1,6 +1,6 @@
 //! The zone itself, from a folder: created, configured, signed, by plan and hash like its records.
 
-use cloudflare_sim::{EntryKind, Fault, Right, TokenGrant};
+use cloudflare_sim::{Action, EntryKind, Fault, Right, TokenGrant, When};
 use serde_json::{Value, json};
 
 use crate::support::{Lab, Manifest, records, zone};
@@ -224,4 +224,81 @@ async fn the_account_of_new_zones_is_asked_for() {
     lab.folder.put("provider.yaml", &[lab.provider()]);
     lab.declare(created());
     lab.apply().await.exits(1).says("spec.cloudflare.accountID");
+}
+
+/// All that can be managed of a zone, so that it takes every kind of write.
+fn managed() -> Manifest {
+    created().with("dnssec", json!({"mode": "On"})).with(
+        "cloudflare",
+        json!({
+            "paused": true,
+            "settings": {"ssl": "strict", "always_use_https": true},
+            "dnsSettings": {"multiProvider": true},
+            "hold": {"enabled": true},
+        }),
+    )
+}
+
+#[tokio::test]
+async fn every_step_may_be_cut_off_before_and_after_and_the_end_is_the_same() {
+    let whole = without_zone().await;
+    whole.declare(managed());
+    whole.want(&[www()]);
+    let before = whole.sim.writes();
+    whole.apply().await.exits(0);
+    let steps = whole.sim.writes() - before;
+    assert!(steps >= 7, "{steps} writes: zone, record, DNSSEC, hold, pause, two settings, DNS settings");
+    for step in 1..=steps {
+        for when in [When::Before, When::After] {
+            let label = format!("cut {when:?} write {step} of {steps}");
+            println!("{label}");
+            let lab = without_zone().await;
+            lab.declare(managed());
+            lab.want(&[www()]);
+            lab.sim.faults(vec![Fault::cut_from_write(step as u64, when)]);
+            lab.apply().await.exits(1);
+            lab.sim.faults(Vec::new());
+            lab.apply().await.exits(0);
+            let zones = lab.sim.zones();
+            assert_eq!(zones.len(), 1, "{label}: created once");
+            assert_eq!(lab.contents_of(&zones[0].1), ["www.example.com A 192.0.2.1"], "{label}");
+            lab.plan().await.exits(0).says("nothing to do");
+        }
+    }
+}
+
+/// What a person reads about a refusal: a word of the advice for each code of the reference.
+#[tokio::test]
+async fn every_code_says_what_to_do() {
+    let codes: &[(u16, u32, &str, &str)] = &[
+        (400, 1002, "ProviderRejected", "check spec.domain"),
+        (400, 1049, "ProviderRejected", "register the domain first"),
+        (400, 1099, "ProviderRejected", "no subdomain"),
+        (400, 1050, "RateLimited", "it is tried again"),
+        (400, 1110, "RateLimited", "it is tried again"),
+        (400, 1104, "ProviderRejected", "upgrade the plan"),
+        (400, 1070, "ProviderRejected", "upgrade the plan"),
+        (400, 1098, "RateLimited", "too many attempts"),
+        (400, 1105, "RateLimited", "too many attempts"),
+        (400, 1096, "ProviderRejected", "ask its support"),
+        (400, 1097, "ProviderRejected", "ask its support"),
+        (403, 1067, "ProviderRejected", "accountID"),
+        (403, 1068, "ProviderRejected", "accountID"),
+        (403, 1106, "ProviderRejected", "accountID"),
+        (400, 1018, "RateLimited", "state does not allow it yet"),
+        (400, 1057, "RateLimited", "state does not allow it yet"),
+        (400, 1071, "ProviderRejected", "name servers"),
+        (400, 1085, "ProviderRejected", "spec.cloudflare"),
+        (400, 1088, "ProviderRejected", "subscription"),
+        (403, 10000, "CredentialsInvalid", "Zone Write"),
+        (403, 9109, "CredentialsInvalid", "Zone Write"),
+    ];
+    for (status, code, reason, advice) in codes {
+        let lab = without_zone().await;
+        lab.declare(created());
+        lab.sim.faults(vec![Fault::nth_write(1, Action::Refusal { status: *status, code: *code })]);
+        let run = lab.apply().await.exits(1);
+        run.says(&format!("({code})")).says(advice).says(reason);
+        assert_eq!(lab.sim.zones(), [], "code {code}");
+    }
 }

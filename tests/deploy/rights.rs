@@ -62,6 +62,9 @@ async fn the_operator_may_not_do_what_it_does_not_need() {
         &["create", "secrets", "--namespace", NAMESPACE],
         &["update", "leases.coordination.k8s.io", "--namespace", NAMESPACE],
         &["patch", "recordsets.zonekeeper.dev", "--subresource=status", "--all-namespaces"],
+        // Those that it makes for others: delegations, PTR records, resolved targets.
+        &["create", "recordsets.zonekeeper.dev", "--all-namespaces"],
+        &["delete", "recordsets.zonekeeper.dev", "--all-namespaces"],
         &["get", "namespace/kube-system"],
     ] {
         eventually_is(&question.join(" "), true, async || can(question).await).await;
@@ -85,9 +88,7 @@ async fn the_operator_may_not_do_what_it_does_not_need() {
         &["patch", "nodes"],
         &["patch", "dnsendpoints.externaldns.k8s.io", "--all-namespaces"],
         &["patch", "namespaces"],
-        &["create", "recordsets.zonekeeper.dev", "--all-namespaces"],
         &["update", "recordsets.zonekeeper.dev", "--all-namespaces"],
-        &["delete", "recordsets.zonekeeper.dev", "--all-namespaces"],
         &["deletecollection", "recordsets.zonekeeper.dev", "--all-namespaces"],
         &["delete", "dnszones.zonekeeper.dev", "--all-namespaces"],
         &["delete", "dnsproviders.zonekeeper.dev"],

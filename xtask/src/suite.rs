@@ -189,10 +189,22 @@ fn document_tests(root: &Path) -> Result<Run> {
     })
 }
 
+/// Cargo as a person would call it. What it tells the programs that it runs would be news to a build script that asks for
+/// it (2026-11: ring's), and all that depends on that would be built once more.
 fn cargo(root: &Path) -> Command {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(root);
+    let names = env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+    for name in names.filter(|name| is_told_to_programs(name)) {
+        command.env_remove(name);
+    }
     command
+}
+
+fn is_told_to_programs(variable: &str) -> bool {
+    ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_BIN_", "CARGO_CRATE_"]
+        .iter()
+        .any(|prefix| variable.starts_with(prefix))
 }
 
 // === impl Count ===

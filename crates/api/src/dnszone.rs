@@ -95,7 +95,8 @@ pub struct DNSZoneSpec {
     /// Kubernetes objects to publish names for. Absent: none; `{}`: Service, Ingress and HTTPRoute.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sources: Option<Sources>,
-    /// SOA and apex NS, for providers where we write them (builtin and managed servers).
+    /// SOA and apex NS, for servers where we write them: the built-in one, and those that take updates. There, only what is
+    /// listed is managed, and every change waits for approval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub authority: Option<Authority>,
     /// What records get that do not say otherwise.

@@ -53,6 +53,10 @@ pub const EXTERNAL_DNS_PREFIXES: [&str; 2] =
 /// cloudflare-operator's prefix.
 pub const CLOUDFLARE_OPERATOR_PREFIX: &str = "cloudflare-operator.io/";
 
+/// Annotation on a DNSZone: fields of the zone itself that are not managed any more get the values that they had before, as
+/// `status.zone.initial` has them.
+pub const RESTORE_ZONE: &str = "zonekeeper.dev/restore-zone";
+
 /// Label of objects that the operator makes.
 pub const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
 

@@ -11,6 +11,8 @@ use crate::{
 pub const ZONE: &str = "zone";
 /// The field that says whether the zone is signed.
 pub const DNSSEC: &str = "dnssec";
+/// How the fields of SOA and apex NS begin.
+pub const AUTHORITY: &str = "authority.";
 
 /// What is configured of a zone: values by field. A value is a text in one fixed form, so that equal ones are equal.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -92,6 +94,8 @@ pub struct HeldZone {
 pub enum ZoneHeldFor {
     /// It can't be undone: it is made only by approval.
     Irreversible,
+    /// It is about SOA or apex NS, on which all of the zone rests.
+    Authority,
     /// Something else must happen first, whatever is approved.
     Blocked(String),
 }
@@ -202,6 +206,9 @@ pub(crate) fn clear(
         let why = match blocks(&change) {
             Some(why) => Some(ZoneHeldFor::Blocked(why)),
             None if is_going && !crate::mutant::is_on("guard: zones go") => Some(ZoneHeldFor::Irreversible),
+            None if change.field.starts_with(AUTHORITY) && change.before.is_some() => {
+                Some(ZoneHeldFor::Authority)
+            }
             None => None,
         };
         match why {
@@ -299,7 +306,7 @@ impl ClearedZone {
 impl ZoneVerdict {
     /// The lines of what an approval would release.
     pub(crate) fn held_lines(&self) -> impl Iterator<Item = String> {
-        let is_released = |held: &&HeldZone| held.why == ZoneHeldFor::Irreversible;
+        let is_released = |held: &&HeldZone| !matches!(held.why, ZoneHeldFor::Blocked(_));
         self.held.iter().filter(is_released).map(|held| held.change.hash_line())
     }
 
@@ -319,6 +326,7 @@ impl std::fmt::Display for ZoneHeldFor {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Irreversible => formatter.write_str("a zone is deleted only by approval"),
+            Self::Authority => formatter.write_str("SOA and apex NS records are changed only by approval"),
             Self::Blocked(why) => formatter.write_str(why),
         }
     }
@@ -381,6 +389,18 @@ mod tests {
         assert_eq!(verdict.held.len(), 2);
         verdict.release();
         assert_eq!(verdict.cleared.changes().len(), 2);
+    }
+
+    #[test]
+    fn soa_and_name_servers_change_only_by_approval() {
+        let wish = ZoneWish { fields: fields(&[("authority.soa.refresh", "3600")]), ..ZoneWish::default() };
+        let live = fields(&[("authority.soa.refresh", "7200")]);
+        let planned = plan(&wish, ZoneLive::There(&live), &Fields::default(), &Rules::default());
+        let mut verdict = clear(planned.changes, Policy::Sync, &|_| None);
+        assert!(verdict.cleared.changes().is_empty());
+        assert_eq!(verdict.held_lines().count(), 1);
+        verdict.release();
+        assert_eq!(verdict.cleared.changes().len(), 1);
     }
 
     #[test]

@@ -25,7 +25,7 @@ use crate::{
 const SHORTEST: Duration = Duration::from_secs(10);
 const LONGEST: Duration = Duration::from_secs(3_600);
 /// How long after a question that was not answered a target is asked for again.
-const RETRY: Duration = Duration::from_secs(30);
+pub const RETRY: Duration = Duration::from_secs(30);
 
 /// What a target resolved to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -120,7 +120,7 @@ impl Model {
             Ok(found) => {
                 target.failure = None;
                 target.good = Some(found.addresses);
-                found.ttl.clamp(SHORTEST, LONGEST)
+                pace(found.ttl)
             }
             Err(why) => {
                 target.failure = Some(why);
@@ -190,6 +190,11 @@ impl Model {
             self.consider_record(&owner);
         }
     }
+}
+
+/// How long an answer is used, whatever its TTL.
+pub fn pace(ttl: Duration) -> Duration {
+    ttl.clamp(SHORTEST, LONGEST)
 }
 
 /// The RecordSets that publish a target's addresses: a set for each family that it has.

@@ -11,6 +11,7 @@ use crate::{
     fence::{Fence, Unfenced},
     meter::{Meter, Unmetered},
     rfc2136,
+    traits::AUTHORITY_FIELDS,
 };
 
 /// How to reach a provider, credentials included.
@@ -84,7 +85,9 @@ impl Backend {
     pub fn zone_traits(&self) -> ZoneTraits {
         match self {
             Self::Cloudflare(_) => cloudflare::traits_of_largest_plan(),
-            Self::Rfc2136(_) | Self::Builtin(_) => ZoneTraits::new("", Capabilities::standard()),
+            Self::Rfc2136(_) | Self::Builtin(_) => {
+                ZoneTraits { zone_fields: AUTHORITY_FIELDS, ..ZoneTraits::new("", Capabilities::standard()) }
+            }
         }
     }
 

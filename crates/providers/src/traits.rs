@@ -1,6 +1,9 @@
 //! What is true of a zone for as long as it is open, as one value.
 
-use zonekeeper_kernel::capability::Capabilities;
+use zonekeeper_kernel::{capability::Capabilities, zone_change::AUTHORITY};
+
+/// What can be configured of zones whose SOA and apex NS we write.
+pub(crate) const AUTHORITY_FIELDS: &[&str] = &[AUTHORITY];
 
 /// What is true of a zone for as long as it is open.
 #[derive(Debug, Clone)]

@@ -75,6 +75,11 @@ pub enum Action {
     RateLimitedHtml,
     /// This HTTP status with the service's JSON.
     Json(u16),
+    /// This HTTP status with the service's JSON and one error of this code.
+    Refusal {
+        status: u16,
+        code: u32,
+    },
     Html(u16),
     Empty(u16),
     /// The connection closes without a reply.

@@ -218,6 +218,7 @@ fn replaced(action: &Action, world: &World) -> Reply {
         Action::RateLimited { retry_after } => rate_limited(world, *retry_after).into(),
         Action::RateLimitedHtml => Reply::html(429, "Error 1015: You are being rate limited"),
         Action::Json(status) => internal(*status).into(),
+        Action::Refusal { status, code } => Failure::service(*status, *code, "refused").into(),
         Action::Html(status) => Reply::html(*status, &format!("{status}: error")),
         Action::Empty(status) => Reply::empty(*status),
         Action::Unsuccessful => internal(200).into(),

@@ -1,7 +1,7 @@
 //! `zonekeeper up` in the background, and `dig` to ask what it serves.
 
 use std::{
-    net::SocketAddr,
+    net::{Ipv4Addr, SocketAddr},
     sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
@@ -15,7 +15,7 @@ use zonekeeper_tests::canary;
 use super::binary::Call;
 
 /// How long anything may take to come true.
-const DEADLINE: Duration = Duration::from_secs(10);
+const DEADLINE: Duration = Duration::from_secs(30);
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// Killed when it is dropped.
@@ -76,6 +76,11 @@ impl Up {
             .expect("it can be waited for")
             .code()
     }
+}
+
+/// An address whose port is not in use, and is not given to clients either.
+pub fn free_address() -> SocketAddr {
+    (Ipv4Addr::LOCALHOST, dns_servers::free_port().expect("a free port")).into()
 }
 
 /// What a server answers, sorted.

@@ -2,7 +2,6 @@
 
 use std::{
     fs::{self, File, OpenOptions},
-    net::{Ipv4Addr, TcpListener},
     path::{Path, PathBuf},
     process::{ExitStatus, Stdio},
 };
@@ -99,6 +98,5 @@ pub fn log_of(lab: &str) -> PathBuf {
 
 /// A port that nobody listens on.
 pub fn free_port() -> u16 {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port");
-    listener.local_addr().expect("an address").port()
+    dns_servers::free_port().expect("a free port")
 }

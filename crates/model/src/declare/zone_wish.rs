@@ -1,10 +1,16 @@
 //! What a DNSZone wants of the zone itself.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use kube::ResourceExt;
 use serde_json::{Number, Value};
-use zonekeeper_api::{CloudflareZone, DNSZone, DeletionPolicy, DnssecMode};
-use zonekeeper_kernel::zone_change::{DNSSEC, Fields, Presence, ZoneWish};
+use zonekeeper_api::{
+    Authority, CloudflareZone, DNSZone, DeletionPolicy, DnssecMode, wellknown::RESTORE_ZONE,
+};
+use zonekeeper_kernel::{
+    name::Name,
+    zone_change::{AUTHORITY, DNSSEC, Fields, Presence, ZoneWish},
+};
 
 use crate::{declare::BadField, status};
 
@@ -29,7 +35,23 @@ pub fn zone_wish(object: &DNSZone) -> Result<ZoneWish, BadField> {
     if let Some(cloudflare) = &spec.cloudflare {
         read_cloudflare(cloudflare, &mut fields)?;
     }
+    if let Some(authority) = &spec.authority {
+        read_authority(authority, &mut fields)?;
+    }
+    if !is_going && object.annotations().get(RESTORE_ZONE).is_some_and(|value| value == "true") {
+        restore(object, &mut fields);
+    }
     Ok(ZoneWish { presence, fields })
+}
+
+/// What is not listed gets the value that it had before it was listed.
+fn restore(object: &DNSZone, fields: &mut Fields) {
+    let standing = object.status.as_ref().and_then(|status| status.zone.as_ref());
+    for (field, value) in standing.into_iter().flat_map(|standing| &standing.initial) {
+        if fields.get(field).is_none() {
+            fields.insert(field.as_str(), value.as_str());
+        }
+    }
 }
 
 fn read_cloudflare(zone: &CloudflareZone, fields: &mut Fields) -> Result<(), BadField> {
@@ -54,6 +76,48 @@ fn read_cloudflare(zone: &CloudflareZone, fields: &mut Fields) -> Result<(), Bad
         flatten(&format!("settings.{id}"), &setting(id, value), fields, DEEPEST)?;
     }
     Ok(())
+}
+
+fn read_authority(authority: &Authority, fields: &mut Fields) -> Result<(), BadField> {
+    let name = |field: &str, text: &str| {
+        let parsed =
+            Name::parse(text).map_err(|error| BadField::new(format!("spec.authority.{field}"), error));
+        parsed.map(|name| name.to_fqdn())
+    };
+    let soa = &authority.soa;
+    if let Some(mname) = &soa.mname {
+        fields.insert(format!("{AUTHORITY}soa.mname"), name("soa.mname", mname)?);
+    }
+    if let Some(rname) = &soa.rname {
+        fields.insert(format!("{AUTHORITY}soa.rname"), name("soa.rname", &mailbox(rname))?);
+    }
+    let numbers = [
+        ("refresh", soa.refresh),
+        ("retry", soa.retry),
+        ("expire", soa.expire),
+        ("minimum", soa.minimum),
+        ("ttl", soa.ttl),
+    ];
+    for (field, number) in numbers {
+        if let Some(number) = number {
+            fields.insert(format!("{AUTHORITY}soa.{field}"), number.to_string());
+        }
+    }
+    let servers = authority.name_servers.iter().map(|server| name("nameServers", server));
+    let servers: BTreeSet<String> = servers.collect::<Result<_, _>>()?;
+    if !servers.is_empty() {
+        let listed: Vec<String> = servers.into_iter().collect();
+        fields.insert(format!("{AUTHORITY}nameServers"), listed.join(", "));
+    }
+    Ok(())
+}
+
+/// An address of mail as the name that RFC 1035 section 3.3.13 makes of it.
+pub fn mailbox(rname: &str) -> String {
+    match rname.split_once('@') {
+        Some((local, domain)) => format!("{}.{domain}", local.replace('.', "\\.")),
+        None => rname.to_owned(),
+    }
 }
 
 /// A setting as Cloudflare has it: `on` and `off` are texts there, and YAML reads them as booleans; a version is one, too.
@@ -159,6 +223,21 @@ mod tests {
                 "settings.ssl=\"strict\"",
             ]
         );
+    }
+
+    #[test]
+    fn what_was_before_comes_back_on_request() {
+        let spec = DNSZoneSpec { domain: "example.com".into(), ..DNSZoneSpec::default() };
+        let mut object = DNSZone::new("zone", spec);
+        let status =
+            json!({"zone": {"status": "active", "initial": {"settings.ssl": "\"full\"", "paused": "true"}}});
+        object.status = Some(serde_json::from_value(status).unwrap());
+        object.spec.cloudflare = serde_json::from_value(json!({"paused": false})).unwrap();
+        assert_eq!(zone_wish(&object).unwrap().fields.iter().collect::<Vec<_>>(), [("paused", "false")]);
+        object.metadata.annotations = Some([(RESTORE_ZONE.to_owned(), "true".to_owned())].into());
+        let wish = zone_wish(&object).unwrap();
+        let fields: Vec<_> = wish.fields.iter().collect();
+        assert_eq!(fields, [("paused", "false"), ("settings.ssl", "\"full\"")]);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use zonekeeper_api::DNSZone;
 use zonekeeper_kernel::name::Name;
-use zonekeeper_model::declare::{BadField, domain};
+use zonekeeper_model::declare::{BadField, domain, mailbox};
 use zonekeeper_providers::builtin::Authority;
 
 /// SOA and apex NS, for providers where we write them.
@@ -20,12 +20,7 @@ pub fn authority(object: &DNSZone) -> Result<Authority, BadField> {
         (None, None) => {}
     }
     if let Some(rname) = &soa.rname {
-        // An address of mail becomes the name that RFC 1035 section 3.3.13 makes of it.
-        let text = match rname.split_once('@') {
-            Some((local, domain)) => format!("{}.{domain}", local.replace('.', "\\.")),
-            None => rname.clone(),
-        };
-        authority.mailbox = name("spec.authority.soa.rname", &text)?;
+        authority.mailbox = name("spec.authority.soa.rname", &mailbox(rname))?;
     }
     authority.refresh = soa.refresh.unwrap_or(authority.refresh);
     authority.retry = soa.retry.unwrap_or(authority.retry);

@@ -33,7 +33,7 @@ use zonekeeper_kernel::{
     holder::{Holder, HolderRef},
     marker::{Form, comment},
     name::Name,
-    plan::{Cause, Change, Evidence, Plan, Scope, Settled, Situation, plan},
+    plan::{Cause, Change, Evidence, Operation, Plan, Scope, Settled, Situation, plan},
     rdata::{Rdata, RecordType},
     record::{LiveRecord, RecordId},
     render,
@@ -287,9 +287,10 @@ impl ZoneWorker {
             rules: &self.settings.rules,
             limits: self.settings.limits,
         };
-        // The zone itself is looked at with all that is in it, or by the plan that a person approved.
-        let is_looked_at = matches!(scope, Scope::Zone) || *approval != Approval::None;
+        // The zone itself is looked at with all that is in it, or by the plan that a person approved; its end only with all.
         let zone = std::mem::take(&mut plan.zone.changes);
+        let is_end = zone.iter().any(|change| change.operation == Operation::Delete);
+        let is_looked_at = matches!(scope, Scope::Zone) || (*approval != Approval::None && !is_end);
         let (sets, zone) = (std::mem::take(&mut plan.changes), if is_looked_at { zone } else { Vec::new() });
         let changes = Changes { sets, zone, blocks: Some(&|change| self.zone_block(change, plan)) };
         let verdict = guard::clear(changes, &subject, window, approval);

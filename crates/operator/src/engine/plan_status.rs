@@ -30,7 +30,7 @@ pub fn outstanding(pass: &Pass, domain: &Name) -> Outstanding {
         changes.extend(serde_json::from_value(json).ok());
     }
     let held_zone = pass.verdict.zone.held.last().map(|held| match &held.why {
-        ZoneHeldFor::Irreversible => {
+        ZoneHeldFor::Irreversible | ZoneHeldFor::Authority => {
             format!("held: {}; {}", held.change.line(), how_to_approve(&pass.verdict.hash))
         }
         ZoneHeldFor::Blocked(why) => format!("held: {}: {why}", held.change.line()),

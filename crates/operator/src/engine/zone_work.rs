@@ -8,12 +8,15 @@ use zonekeeper_kernel::{
     rdata::RecordType,
     reason::{Reason, Rejection},
     zone::Policy,
-    zone_change::{self, DNSSEC, Fields, Presence, ZoneChange, ZoneLive, ZonePlan, ZoneWish},
+    zone_change::{self, AUTHORITY, DNSSEC, Fields, Presence, ZoneChange, ZoneLive, ZonePlan, ZoneWish},
     zone_state::{ParentDs, ZoneState},
 };
 use zonekeeper_providers::{Asks, ProviderError, Removal, ZoneAccess, ZoneTraits};
 
-use crate::engine::{Pass, ZoneWorker, pass::Order, pass::Round};
+use crate::engine::{
+    Pass, ZoneWorker,
+    pass::{Order, Round, STALE},
+};
 
 /// What is known of the zone itself.
 #[derive(Debug, Default)]
@@ -164,6 +167,7 @@ impl ZoneWorker {
         let fields = wish.fields.iter().filter(|(field, _)| !traits.has_zone_field(field));
         let fields = fields.map(|(field, _)| match field {
             DNSSEC => cant("spec.dnssec.mode", "set it to Unmanaged"),
+            field if field.starts_with(AUTHORITY) => cant(&format!("spec.{field}"), "remove the field"),
             field => cant(&format!("spec.cloudflare.{field}"), "remove the field"),
         });
         let removal = (wish.presence == Presence::Deleted && traits.removal == Removal::Impossible)
@@ -207,6 +211,13 @@ impl ZoneWorker {
     ) -> Result<Option<Round>, ProviderError> {
         if pass.verdict.zone.cleared.changes().is_empty() || !pass.zone.failed.is_empty() {
             return Ok(None);
+        }
+        let changes = pass.verdict.zone.cleared.changes();
+        let is_end = changes.iter().any(|change| change.operation == Operation::Delete);
+        if is_end && self.cache.is_older_than(STALE) {
+            // What came since would go with it.
+            self.forget();
+            return Ok(Some(Round::Again(Duration::ZERO)));
         }
         if let Some(record) = self.unsaved(pass, order) {
             return Ok(Some(Round::MustSave(record)));

@@ -6,7 +6,9 @@ mod credentials;
 mod delegation;
 mod open;
 mod parked;
+mod reverse;
 mod sources;
+mod targets;
 mod wishes;
 
 use std::{
@@ -37,6 +39,7 @@ use crate::{
 };
 use answers::Answers;
 use parked::Parked;
+use targets::Targets;
 use wishes::Wishes;
 use zonekeeper_api::DNSZone;
 
@@ -90,6 +93,7 @@ pub struct Session {
     /// DNSZones that another one stands before.
     duplicates: Vec<Rejection>,
     answers: Answers,
+    targets: Targets,
 }
 
 struct OpenProvider {
@@ -177,6 +181,7 @@ impl Session {
             parked: Parked::default(),
             duplicates: Vec::new(),
             answers: Answers::default(),
+            targets: Targets::default(),
         };
         session.reload(folder).await?;
         Ok(session)
@@ -303,7 +308,7 @@ impl Session {
         let zones =
             self.zones.iter().filter(|zone| !zone.is_builtin || zone.worker.is_err()).map(|zone| zone.due);
         let settling = self.zones.iter().filter_map(|zone| zone.settles);
-        zones.chain(settling).chain(self.answers.due(&self.folder)).min()
+        zones.chain(settling).chain(self.answers.due(&self.folder)).chain(self.targets.due()).min()
     }
 
     async fn wishes(&mut self) -> Wishes {
@@ -313,7 +318,10 @@ impl Session {
                 self.answers.ask(&self.folder, &self.options.reachable).await
             }
         };
-        let mut wishes = Wishes::gather(&self.folder, &self.zones, &addresses);
+        if self.options.serving != Serving::Checking {
+            self.targets.ask(&self.folder, &self.options.resolver).await;
+        }
+        let mut wishes = Wishes::gather(&self.folder, &self.zones, &addresses, &self.targets);
         for zone in &mut self.zones {
             let is_managed =
                 zone.declared.object.spec.delegation.manage && !zone.declared.object.spec.suspend;
@@ -323,6 +331,7 @@ impl Session {
             }
         }
         wishes.delegate(&self.folder, &self.zones);
+        wishes.reverse(&self.folder, &self.zones);
         wishes
     }
 

@@ -17,6 +17,7 @@ use zonekeeper_kernel::{
     resolve::{Candidate, Intent, Origin, WantedName, Zones, choose},
     zone::{Zone, ZoneKey},
 };
+use zonekeeper_model::targets;
 use zonekeeper_providers::ProviderError;
 use zonekeeper_sources::{Addresses, Asked, Surroundings, Unknown, record_set};
 
@@ -27,7 +28,9 @@ use crate::{
     session::{
         OpenZone, ZoneReport, ZoneState,
         delegation::{Delegation, delegation},
+        reverse::{PtrRecords, ptr_records},
         sources::Sources,
+        targets::{Targets, target_of},
     },
 };
 
@@ -68,7 +71,7 @@ pub struct Resolved {
 
 impl Wishes {
     /// Reads every RecordSet and finds its zones.
-    pub fn gather(folder: &Folder, zones: &[OpenZone], addresses: &Addresses) -> Self {
+    pub fn gather(folder: &Folder, zones: &[OpenZone], addresses: &Addresses, targets: &Targets) -> Self {
         let mut wishes = Self {
             by_zone: BTreeMap::new(),
             rejections: Vec::new(),
@@ -80,8 +83,12 @@ impl Wishes {
             untaken: BTreeSet::new(),
         };
         let candidates = candidates(zones);
-        for Declared { object, place } in &folder.record_sets {
-            wishes.place_record_set(folder, object, place, addresses, &candidates);
+        for declared in &folder.record_sets {
+            let Declared { object, place } = declared;
+            match target_of(declared) {
+                Some(target) => wishes.place_target(folder, declared, &target, targets, &candidates),
+                None => wishes.place_record_set(folder, object, place, addresses, &candidates),
+            }
         }
         let mut sources = Sources::publish(folder, zones, addresses);
         wishes.rejections.append(&mut sources.rejections);
@@ -123,6 +130,57 @@ impl Wishes {
                     message: format!("{place}: {bad}"),
                 });
             }
+        }
+    }
+
+    /// Publishes the addresses of a target. If they are not known, what is there stays.
+    fn place_target(
+        &mut self,
+        folder: &Folder,
+        declared: &Declared<RecordSet>,
+        target: &Name,
+        targets: &Targets,
+        zones: &Zones,
+    ) {
+        let Declared { object, place } = declared;
+        let why = match targets.addresses(target) {
+            Ok(addresses) => {
+                let sets = targets::record_sets(object, addresses);
+                for set in sets.into_iter().filter_map(|set| serde_json::from_value(set).ok()) {
+                    self.place_record_set(folder, &set, place, &Addresses::default(), zones);
+                }
+                return;
+            }
+            Err(why) => why,
+        };
+        let namespace = object.namespace().unwrap_or_default();
+        self.refuse(Rejection {
+            holder: Holder::new("recordset", &namespace, &object.name_any()),
+            name: None,
+            rtype: RecordType::CNAME,
+            reason: Reason::TargetsUnknown,
+            message: format!("{place}: the addresses of {target} are not known: {why}; what is there stays"),
+        });
+        let of_family =
+            |rtype: &str| Holder::new("recordset", &namespace, &format!("{}-{rtype}", object.name_any()));
+        self.unclear.extend([of_family("a"), of_family("aaaa")]);
+        match wanted_name(&object.spec) {
+            Some(name) => self.refused.push(Refused { name, rtype: None, namespace, unmet: Unmet::Mistaken }),
+            None => self.has_nameless = true,
+        }
+    }
+
+    /// Adds PTR records for addresses, as far as their reverse zones are in this folder.
+    pub fn reverse(&mut self, folder: &Folder, zones: &[OpenZone]) {
+        let candidates = candidates(zones);
+        let placed = zones.iter().flat_map(|zone| {
+            let wishes = self.by_zone.get(&zone.zone.key).into_iter().flatten();
+            wishes.map(move |(name, intent)| (zone, name, intent))
+        });
+        let PtrRecords { record_sets, is_partial } = ptr_records(folder, &candidates, placed);
+        self.has_nameless |= is_partial;
+        for (place, object) in record_sets {
+            self.place_record_set(folder, &object, &place, &Addresses::default(), &candidates);
         }
     }
 

@@ -3,14 +3,17 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use async_trait::async_trait;
-use zonekeeper_kernel::{capability::Capabilities, guard::Cleared, name::Name, record::LiveRecord};
+use zonekeeper_kernel::{
+    capability::Capabilities, guard::Cleared, name::Name, record::LiveRecord, zone_change::ZoneWish,
+    zone_state::ZoneState,
+};
 
 use super::{
     draft::live,
     tree::{Records, SERVER},
     zone::Zone,
 };
-use crate::{Outcome, Progress, ProviderError, ZoneAccess, ZoneTraits};
+use crate::{Asks, Outcome, Progress, ProviderError, ZoneAccess, ZoneTraits, traits::AUTHORITY_FIELDS};
 
 /// An opened zone.
 #[derive(Debug)]
@@ -26,7 +29,7 @@ impl Access {
     pub(super) fn new(zone: Arc<Zone>) -> Self {
         let name_servers = zone.state().authority().servers().iter().map(Name::to_string).collect();
         let traits = ZoneTraits::new(zone.domain().as_str(), Capabilities::standard());
-        Self { zone, traits: ZoneTraits { name_servers, ..traits } }
+        Self { zone, traits: ZoneTraits { name_servers, zone_fields: AUTHORITY_FIELDS, ..traits } }
     }
 }
 
@@ -34,6 +37,13 @@ impl Access {
 impl ZoneAccess for Access {
     fn traits(&self) -> &ZoneTraits {
         &self.traits
+    }
+
+    /// SOA and apex NS are served as they are declared.
+    async fn zone_state(&self, wish: &ZoneWish, _asks: Asks) -> Result<Option<ZoneState>, ProviderError> {
+        let ZoneTraits { id, name_servers, .. } = self.traits.clone();
+        let fields = wish.fields.clone();
+        Ok(Some(ZoneState { id, name_servers, fields, ..ZoneState::default() }))
     }
 
     async fn list(&self) -> Result<Vec<(Name, LiveRecord)>, ProviderError> {

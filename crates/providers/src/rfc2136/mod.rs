@@ -5,11 +5,13 @@
 //! zone ─► transfer, by_name ─► mirror               what is there
 //! apply ─► draft ─► message                         whole sets, compared before they are changed
 //! apply ─► verify                                   and read back after
+//! authority                                          SOA and apex NS, as fields of the zone itself
 //! ```
 //!
 //! `message`, `transfer`, `mirror`, `draft` and `explain` are pure.
 
 mod apply;
+mod authority;
 mod by_name;
 mod client;
 mod connection;

@@ -17,6 +17,8 @@ use zonekeeper_kernel::{
     guard::Cleared,
     name::Name,
     record::{LiveRecord, RecordId},
+    zone_change::{ClearedZone, ZoneWish},
+    zone_state::ZoneState,
 };
 
 use super::{
@@ -31,7 +33,10 @@ use super::{
     refused::Refused,
     transfer::{Transfer, Transferred},
 };
-use crate::{CacheState, Ids, Listing, Outcome, Progress, ProviderError, Writes, ZoneAccess, ZoneTraits};
+use crate::{
+    Asks, CacheState, Ids, Listing, Outcome, Progress, ProviderError, Writes, ZoneAccess, ZoneTraits,
+    traits::AUTHORITY_FIELDS,
+};
 
 /// One zone.
 #[derive(Debug)]
@@ -309,6 +314,7 @@ fn traits(domain: &Name, reading: Reading) -> ZoneTraits {
         },
         writes: Writes::Compared,
         ids: Ids::Reused,
+        zone_fields: AUTHORITY_FIELDS,
         ..ZoneTraits::new(domain.as_str(), Capabilities::standard())
     }
 }
@@ -326,6 +332,17 @@ impl ZoneAccess for Zone {
         }
         watched.extend(names.iter().cloned());
         CacheState::Outdated
+    }
+
+    async fn zone_state(&self, wish: &ZoneWish, _asks: Asks) -> Result<Option<ZoneState>, ProviderError> {
+        let ZoneTraits { id, name_servers, .. } = self.traits.clone();
+        let fields = self.authority(wish).await?;
+        Ok(Some(ZoneState { id, name_servers, fields, ..ZoneState::default() }))
+    }
+
+    async fn change_zone(&self, cleared: &ClearedZone, _wish: &ZoneWish) -> Vec<Result<(), ProviderError>> {
+        let changed = self.change_authority(cleared.changes()).await;
+        cleared.changes().iter().map(|_| changed.clone()).collect()
     }
 
     async fn list(&self) -> Result<Vec<(Name, LiveRecord)>, ProviderError> {
