@@ -35,8 +35,9 @@ async fn an_object_stays_until_its_record_is_gone_or_it_is_released() {
 async fn a_zone_object_that_goes_leaves_its_data() {
     let site = Site::new("zone-gone").await;
     site.ready(&site.a("www", "192.0.2.1")).await;
-    site.ready(&site.dns_zone().with("lifecycle", json!({"deletionPolicy": "Delete"}))).await;
-    site.told("DNSZone", "zone", "InvalidValue", "it stays when this object goes").await;
+    site.apply(&site.dns_zone().with("lifecycle", json!({"deletionPolicy": "Delete"}))).await;
+    let message = site.wait_reason("DNSZone", "zone", "InvalidValue").await;
+    assert!(message.contains("spec.lifecycle.deletionPolicy") && message.contains("Retain"), "{message}");
     let serial = site.serial();
     site.delete("DNSZone", "zone").await;
     site.wait("DNSZone", "zone", "why it stays", |object| !condition(object, "Ready").is("True")).await;

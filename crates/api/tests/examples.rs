@@ -106,13 +106,16 @@ fn schema_defaults_are_those_of_the_contract() {
             "guard": {"maxDeletePercent": 30, "maxUpdatePercent": 100, "minRecords": 10, "window": "10m", "settle": "2s"},
             "prune": {"mode": "Owned", "maxDeletes": 10, "ignore": [{"name": "_acme-challenge.*", "type": "TXT"}]},
             "lifecycle": {"create": false, "deletionPolicy": "Retain"},
+            "delegation": {"manage": false},
+            "dnssec": {"mode": "Unmanaged"},
+            "reverse": false,
         })
     );
     assert_eq!(
         spec("RecordSet", json!({"name": "a.example.com", "type": "A", "values": ["192.0.2.1"]})),
         json!({
             "name": "a.example.com", "type": "A", "values": ["192.0.2.1"],
-            "adoption": "Identical", "deletionPolicy": "Delete", "suspend": false,
+            "adoption": "Identical", "deletionPolicy": "Delete", "suspend": false, "resolveTargets": false,
         })
     );
     assert_eq!(

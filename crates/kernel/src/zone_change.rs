@@ -25,6 +25,8 @@ pub struct ZoneWish {
     pub presence: Presence,
     /// How it is to be configured.
     pub fields: Fields,
+    /// Whether it is to go when its object goes.
+    pub ends_with_object: bool,
 }
 
 /// Whether a zone is to be there.
@@ -349,6 +351,7 @@ mod tests {
         let wish = ZoneWish {
             presence: Presence::Created,
             fields: fields(&[("paused", "false"), ("settings.ssl", "\"strict\"")]),
+            ..ZoneWish::default()
         };
         let live = fields(&[("paused", "false"), ("settings.ssl", "\"full\""), ("type", "\"full\"")]);
         let plan = plan(&wish, ZoneLive::There(&live), &Fields::default(), &Rules::default());
@@ -372,7 +375,11 @@ mod tests {
         let rules = Rules { policy: Policy::CreateOnly, ..Rules::default() };
         let none = plan(&ZoneWish::default(), ZoneLive::Missing, &Fields::default(), &rules);
         assert_eq!(none, ZonePlan::default());
-        let wish = ZoneWish { presence: Presence::Created, fields: fields(&[("paused", "true")]) };
+        let wish = ZoneWish {
+            presence: Presence::Created,
+            fields: fields(&[("paused", "true")]),
+            ..ZoneWish::default()
+        };
         let created = plan(&wish, ZoneLive::Missing, &Fields::default(), &rules);
         assert_eq!(lines(&created.changes), ["+ zone"]);
         assert_eq!(created.withheld.len(), 1);
@@ -380,7 +387,11 @@ mod tests {
 
     #[test]
     fn a_zone_goes_unsigned_and_only_by_approval() {
-        let wish = ZoneWish { presence: Presence::Deleted, fields: fields(&[("paused", "true")]) };
+        let wish = ZoneWish {
+            presence: Presence::Deleted,
+            fields: fields(&[("paused", "true")]),
+            ..ZoneWish::default()
+        };
         let live = fields(&[("paused", "false"), (DNSSEC, "On")]);
         let planned = plan(&wish, ZoneLive::There(&live), &Fields::default(), &Rules::default());
         assert_eq!(lines(&planned.changes), ["~ zone dnssec: On -> Off", "- zone, with all its records"]);

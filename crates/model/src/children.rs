@@ -28,7 +28,7 @@ pub struct ChildRef {
 pub enum ChildWrite {
     /// Create it. It fails if an object of that name is there.
     Create(Value),
-    /// Apply it over the object of this resource version.
+    /// Apply it over the object with the uid that it names.
     Apply(Value),
     /// Delete the object with this uid.
     Delete(String, Leaving),
@@ -83,7 +83,6 @@ struct Wanted {
 /// What was seen of an object of that name.
 struct Seen {
     uid: String,
-    resource_version: String,
     is_leaving: bool,
     /// The uid of the object of ours that it was made for; none if it is not ours.
     owner: Option<String>,
@@ -217,6 +216,11 @@ impl Children {
         failed.iter().for_each(|child| self.proceed(child, effects));
     }
 
+    /// The uid of the object that a child is wanted for.
+    pub fn owner_of(&self, child: &ChildRef) -> Option<&str> {
+        self.by_ref.get(child)?.wanted.as_ref().map(|wanted| &*wanted.owner)
+    }
+
     /// Why children of an owner are not as they are wanted, if something is in their way.
     pub fn trouble(&self, owner_uid: &str) -> Option<String> {
         self.known_of(owner_uid).find_map(|(key, child)| {
@@ -316,7 +320,7 @@ impl Child {
                 let is_in_place = wanted.applied == Some((wanted.hash, seen.fingerprint));
                 (!is_in_place).then(|| {
                     let mut manifest = wanted.manifest.clone();
-                    manifest["metadata"]["resourceVersion"] = json!(seen.resource_version);
+                    manifest["metadata"]["uid"] = json!(seen.uid);
                     ChildWrite::Apply(manifest)
                 })
             }
@@ -342,7 +346,6 @@ impl Seen {
         let owner = metadata.owner_references.iter().flatten().find(|owner| owner.controller == Some(true));
         Self {
             uid: metadata.uid.clone().unwrap_or_default(),
-            resource_version: metadata.resource_version.clone().unwrap_or_default(),
             is_leaving: metadata.deletion_timestamp.is_some(),
             owner: owner.filter(|_| is_managed).map(|owner| owner.uid.clone()),
             fingerprint: Fingerprint::of(metadata),
@@ -441,7 +444,7 @@ mod tests {
         children.want(&owner(), vec![manifest("two")], &mut effects);
         let applied = writes(&mut effects);
         assert!(
-            matches!(&applied[..], [ChildWrite::Apply(made)] if made["metadata"]["resourceVersion"] == "1" && made["data"]["key"] == "two"),
+            matches!(&applied[..], [ChildWrite::Apply(made)] if made["metadata"]["uid"] == "child-uid" && made["data"]["key"] == "two"),
             "{applied:?}"
         );
     }

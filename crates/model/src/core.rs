@@ -209,7 +209,10 @@ impl Model {
                 }
                 self.see_unwritten(kind, &key, &error);
             }
-            Event::ChildWritten(child, answer) => self.children.written(&child, answer, &mut self.effects),
+            Event::ChildWritten(child, answer) => {
+                self.children.written(&child, answer, &mut self.effects);
+                self.tell_owner_of(&child);
+            }
             Event::ParentAnswered { zone, attempt, found } => self.parent_answered(&zone, attempt, found),
             Event::TargetResolved { record, attempt, found } => self.target_resolved(&record, attempt, found),
             Event::KeyMade(key, made) => self.key_made(&key, made),

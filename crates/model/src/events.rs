@@ -67,8 +67,9 @@ impl ObjectEvent {
 
     /// The state of an object.
     pub fn of_state(object: ObjectReference, verdict: &Verdict) -> Self {
-        let is_normal =
-            verdict.is_ready() || (verdict.is_reconciling() && verdict.reason != Reason::ProviderUnavailable);
+        let is_normal = verdict.is_ready()
+            || verdict.reason == Reason::Observed
+            || (verdict.is_reconciling() && verdict.reason != Reason::ProviderUnavailable);
         Self::new(object, verdict.reason, &verdict.message, is_normal)
     }
 }

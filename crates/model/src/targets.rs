@@ -179,6 +179,24 @@ impl Model {
         Some(Verdict::new(Reason::Programmed, message))
     }
 
+    /// A child was written, or could not be: its owner may have more to say.
+    pub fn tell_owner_of(&mut self, child: &ChildRef) {
+        let Some(owner) = self.children.owner_of(child).map(str::to_owned) else { return };
+        let is_it = |uid: Option<String>| uid.as_deref() == Some(&*owner);
+        let record = self
+            .targets
+            .0
+            .keys()
+            .find(|key| self.records.get(*key).is_some_and(|entry| is_it(entry.object.uid())));
+        let zone = self.zones.iter().find(|(_, entry)| is_it(entry.object.uid())).map(|(key, _)| key.clone());
+        if let Some(key) = record.cloned() {
+            self.report_record(&key);
+        }
+        if let Some(key) = zone {
+            self.report_zone(&key);
+        }
+    }
+
     /// A RecordSet that was made for another has changed: that one may have more to say, or less to hold.
     pub fn tell_owner(&mut self, key: &Key) {
         let Some(entry) = self.records.get(key) else { return };

@@ -41,7 +41,8 @@ pub fn zone_wish(object: &DNSZone) -> Result<ZoneWish, BadField> {
     if !is_going && object.annotations().get(RESTORE_ZONE).is_some_and(|value| value == "true") {
         restore(object, &mut fields);
     }
-    Ok(ZoneWish { presence, fields })
+    let ends_with_object = spec.lifecycle.deletion_policy == DeletionPolicy::Delete;
+    Ok(ZoneWish { presence, fields, ends_with_object })
 }
 
 /// What is not listed gets the value that it had before it was listed.

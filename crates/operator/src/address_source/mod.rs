@@ -45,7 +45,10 @@ pub async fn addresses(
             Ok(headers) => ask(namespace, source, headers, reachable).await,
             Err(error) => Err(error),
         };
+        let is_found = |address: &IpAddr| found.iter().any(|known| known.is_ipv4() == address.is_ipv4());
         match asked {
+            // The first service that has an address of a family says it.
+            Ok(address) if is_found(&address) => {}
             Ok(address) if spec.families.iter().any(|family| is_of(*family, address)) => found.push(address),
             Ok(_) => errors.push(format!("{} gave an address of another family", shown(&source.url))),
             Err(error) => errors.push(format!("{}: {error}", shown(&source.url))),

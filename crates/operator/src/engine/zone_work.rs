@@ -170,7 +170,7 @@ impl ZoneWorker {
             field if field.starts_with(AUTHORITY) => cant(&format!("spec.{field}"), "remove the field"),
             field => cant(&format!("spec.cloudflare.{field}"), "remove the field"),
         });
-        let removal = (wish.presence == Presence::Deleted && traits.removal == Removal::Impossible)
+        let removal = (wish.ends_with_object && traits.removal == Removal::Impossible)
             .then(|| cant("spec.lifecycle.deletionPolicy", "set it to Retain, or delete the zone there"));
         fields.chain(removal).collect()
     }
@@ -269,5 +269,5 @@ fn possible(wish: &ZoneWish, traits: &ZoneTraits) -> ZoneWish {
         (presence, _) => presence,
     };
     let fields = wish.fields.iter().filter(|(field, _)| traits.has_zone_field(field)).collect();
-    ZoneWish { presence, fields }
+    ZoneWish { presence, fields, ..wish.clone() }
 }

@@ -49,11 +49,12 @@ async fn create(api: &Api<DynamicObject>, name: &str, manifest: Value) -> kube::
     let object: DynamicObject = serde_json::from_value(manifest.clone()).map_err(kube::Error::SerdeError)?;
     let parameters = PostParams { field_manager: Some(MANAGER.into()), ..PostParams::default() };
     let created = api.create(&parameters, &object).await?;
-    let version = created.metadata.resource_version;
-    let forget = json!({ "metadata": { "managedFields": [{}], "resourceVersion": version } });
-    let created = api.patch(name, &PatchParams::default(), &Patch::Merge(&forget)).await?;
+    let uid = created.metadata.uid;
+    // Its finalizer may be set in between, by our own watch of it: it must be this object, not this version of it.
+    let forget = json!({ "metadata": { "managedFields": [{}], "uid": uid } });
+    api.patch(name, &PatchParams::default(), &Patch::Merge(&forget)).await?;
     let mut manifest = manifest;
-    manifest["metadata"]["resourceVersion"] = json!(created.metadata.resource_version);
+    manifest["metadata"]["uid"] = json!(uid);
     apply(api, name, &manifest).await
 }
 

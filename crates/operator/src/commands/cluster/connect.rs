@@ -16,7 +16,7 @@ const IN_POD: &str = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";
 /// Which cluster is meant.
 #[derive(Debug, Args)]
 pub struct KubeconfigOptions {
-    /// A kubeconfig; default: the pod's service account, else the usual places.
+    /// A kubeconfig; default: KUBECONFIG, else ~/.kube/config, else the service account of the Pod.
     #[arg(long, value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
     /// A context of the kubeconfig; default: its current one.

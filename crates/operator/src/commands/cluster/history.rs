@@ -56,7 +56,7 @@ impl History {
 }
 
 fn text(changes: &[AppliedChange]) -> String {
-    let heading = ["TIME", "OPERATION", "NAME", "TYPE", "CHANGE", "OBJECT", "CAUSE", "APPROVED BY"];
+    let heading = ["TIME", "OPERATION", "NAME", "TYPE OR FIELD", "CHANGE", "OBJECT", "CAUSE", "APPROVED BY"];
     let rows: Vec<_> = [heading.map(str::to_owned)].into_iter().chain(changes.iter().map(cells)).collect();
     aligned(&rows).join("\n") + "\n"
 }
@@ -77,7 +77,8 @@ fn cells(change: &AppliedChange) -> [String; 8] {
         change.time.0.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
         change.operation.to_string(),
         change.name.clone(),
-        change.rtype.clone(),
+        // Of a change of the zone itself, its field.
+        change.field.clone().unwrap_or_else(|| change.rtype.clone()),
         or_dash(&shortened(&what)),
         or_dash(&change.object),
         change.cause.to_string(),
