@@ -18,7 +18,7 @@ use zonekeeper_providers::{Outcome, Progress, ProviderError, Retry, Waiting, Wri
 use crate::engine::{Deletes, GuardRecord, ZonePass, ZoneWorker, log};
 
 /// A record read longer ago than this is read again before it is updated; before a delete, always.
-pub(super) const STALE: Duration = Duration::from_secs(5);
+const STALE: Duration = Duration::from_secs(5);
 /// How often a pass begins again after lost replies or changes in between.
 const ROUNDS: u32 = 12;
 /// How long a pass waits before a round; the pause grows with every round that gets nothing done.

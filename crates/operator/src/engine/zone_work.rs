@@ -15,7 +15,7 @@ use zonekeeper_providers::{Asks, ProviderError, Removal, ZoneAccess, ZoneTraits}
 
 use crate::engine::{
     Pass, ZoneWorker,
-    pass::{Order, Round, STALE},
+    pass::{Order, Round},
 };
 
 /// What is known of the zone itself.
@@ -55,6 +55,8 @@ pub struct ZonePass {
     pub failed: Vec<ZoneFailure>,
     /// Whether it is gone.
     pub is_gone: bool,
+    /// Whether all of it was read again before its end.
+    was_read_again: bool,
 }
 
 // === impl ZoneWork ===
@@ -214,7 +216,7 @@ impl ZoneWorker {
         }
         let changes = pass.verdict.zone.cleared.changes();
         let is_end = changes.iter().any(|change| change.operation == Operation::Delete);
-        if is_end && self.cache.is_older_than(STALE) {
+        if is_end && !std::mem::replace(&mut pass.zone.was_read_again, true) {
             // What came since would go with it.
             self.forget();
             return Ok(Some(Round::Again(Duration::ZERO)));
