@@ -2,6 +2,7 @@
 
 mod cache;
 mod drift;
+mod going;
 mod intents;
 mod known;
 mod log;

@@ -31,7 +31,7 @@ use zonekeeper_model::{
 };
 
 use crate::engine::{
-    Deletes, GuardMemory, Order, Pass, Waiting, ZoneWorker, drift, outcomes::Fates, plan_status,
+    Deletes, GuardMemory, Order, Pass, Waiting, ZoneWorker, drift, going, outcomes::Fates, plan_status,
     resolve_intents, zone_work,
 };
 
@@ -176,6 +176,7 @@ fn refused(request: PassRequest, worker: &ZoneWorker, plan: Plan, why: Verdict) 
             sources: request.zone.sources,
             has_unread_names: true,
             read_only: Some(why),
+            gone: BTreeSet::new(),
             zone: ZoneSurvey::default(),
         }),
         applied: Vec::new(),
@@ -287,6 +288,7 @@ fn account(
         sources: request.zone.sources.clone(),
         has_unread_names: false,
         read_only: None,
+        gone: going::gone(&request, worker),
         outstanding,
     });
     ZonePass {
