@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod adapting;
+mod leaving;
 mod server;
 
 use std::{

@@ -33,6 +33,9 @@ pub enum Cause {
     Released(HolderRef),
     /// No object is known to want it; only a person can say that it may go.
     Orphaned(HolderRef),
+    /// No object wants it any more, and another one that wants its place can't be served yet: only a person can say that
+    /// it may go before that.
+    Needed(HolderRef),
     /// It is not ours, and the zone removes what is not.
     Pruned,
 }
