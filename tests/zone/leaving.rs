@@ -219,6 +219,56 @@ async fn what_a_refused_object_asks_for_does_not_keep_a_deleted_one_without_a_wo
 }
 
 #[tokio::test(start_paused = true)]
+async fn values_are_left_behind_beside_those_of_another_object() {
+    let both = || vec![asks("kept", &["192.0.2.1"]), asks("other", &["192.0.2.2"])];
+    let mut scene = Scene::new(Marks::Comment, both());
+    scene.pass().await;
+    scene.delete("kept", Some(vec!["192.0.2.1"]));
+    let pass = scene.passes().await;
+    assert_eq!(scene.values(), marked(&[("192.0.2.1", false), ("192.0.2.2", true)]));
+    assert_eq!(why(&pass, "kept"), None, "it may go");
+    // The other one takes only its own along.
+    scene.going.clear();
+    scene.delete("other", None);
+    scene.pass().await;
+    assert_eq!(scene.values(), marked(&[("192.0.2.1", false)]));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_alias_is_left_behind_though_another_object_asks_for_one() {
+    let mut scene = Scene::new(Marks::Comment, vec![asks("kept", &["one.example.net."])]);
+    scene.pass().await;
+    scene.asks.push(asks("other", &["two.example.net."]));
+    scene.delete("kept", Some(vec!["one.example.net."]));
+    let pass = scene.passes().await;
+    assert_eq!(scene.values(), marked(&[("one.example.net.", false)]));
+    assert_eq!(why(&pass, "kept"), None, "it may go");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_marker_of_the_whole_set_keeps_what_one_of_its_objects_leaves_behind() {
+    for kept in ["first", "second"] {
+        let both = || vec![asks("first", &["192.0.2.1"]), asks("second", &["192.0.2.2"])];
+        let mut scene = Scene::new(Marks::Txt, both());
+        scene.pass().await;
+        let value = if kept == "first" { "192.0.2.1" } else { "192.0.2.2" };
+        scene.delete(kept, Some(vec![value]));
+        let pass = scene.passes().await;
+        assert_eq!(scene.values(), marked(&[("192.0.2.1", false), ("192.0.2.2", false)]), "{kept}");
+        let (reason, message) = why(&pass, kept).expect("it is there still");
+        assert_eq!(reason, Reason::Orphaned, "{message}");
+        assert!(message.contains("TXT marker"), "{message}");
+        // The other one goes, and takes only its own and the marker along.
+        let other = if kept == "first" { "second" } else { "first" };
+        scene.delete(other, None);
+        let pass = scene.passes().await;
+        let left: Vec<String> = scene.values().into_iter().map(|(value, _)| value).collect();
+        assert!(left.contains(&value.to_owned()), "{kept}: {left:?}");
+        assert_eq!((why(&pass, kept), why(&pass, other)), (None, None), "{kept}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_object_that_was_let_go_is_remembered_while_its_record_is_there() {
     let mut scene = Scene::new(Marks::Comment, vec![asks("old", &["192.0.2.1"])]);
     scene.pass().await;

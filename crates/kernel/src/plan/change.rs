@@ -173,6 +173,17 @@ impl Edit {
         }
     }
 
+    /// Whether a record that carried a marker loses it: it is left behind.
+    pub fn disclaims(&self) -> bool {
+        match self {
+            Self::Update { before, after, role: Role::Data } => {
+                comment::split(&before.comment).marker.is_some()
+                    && comment::split(&after.comment).marker.is_none()
+            }
+            Self::Update { role: Role::Marker, .. } | Self::Create { .. } | Self::Delete { .. } => false,
+        }
+    }
+
     /// Whether a record that carried no marker gets one.
     fn claims(&self) -> bool {
         match self {

@@ -183,6 +183,9 @@ fn removals(
     let may_be_left = |rtype: RecordType, holder: &HolderRef| {
         may_go(rtype, holder) || (is_ours_to_write && !claims_sets(situation.registry, holder))
     };
+    let is_left = |record: &LiveRecord, holder: &HolderRef| {
+        claims_sets(situation.registry, holder) && desired.is_left(name, &record.rdata)
+    };
     let is_awaited = |record: &LiveRecord, holder: &HolderRef| {
         let is_one = |holder: &Holder| desired.awaited(name).any(|awaited| awaited == holder);
         desired.awaited(name).any(|awaited| holder.names(awaited))
@@ -211,6 +214,15 @@ fn removals(
                 _ if record.read_only && !crate::mutant::is_on("plan: read-only goes") => {}
                 // Its values are not known: this may be one of them.
                 Claim::Ours { holder, .. } if is_awaited(record, holder) => {}
+                // A claim on the set does not say whose value it is: this one stays, and the claim goes.
+                Claim::Ours { holder, .. }
+                    if is_left(record, holder)
+                        && may_go(rtype, holder)
+                        && (evidence.releases((name, rtype), holder)
+                            || evidence.retains((name, rtype), holder)) =>
+                {
+                    disowned.push((*record, holder))
+                }
                 Claim::Ours { holder, .. }
                     if may_go(rtype, holder) && evidence.releases((name, rtype), holder) =>
                 {

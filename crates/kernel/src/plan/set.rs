@@ -119,7 +119,7 @@ fn plan_values(
         if is_left {
             plan.endings.extend(unmarked(situation.registry, name, candidate.record));
         }
-        !is_left
+        !is_left && !place.is_left_in_set(candidate.record)
     });
     if !place.is_reserved() {
         let is_kept = |holder: &HolderRef| {
@@ -203,6 +203,7 @@ impl Place<'_> {
             } else if evidence.releases(place, holder)
                 && !self.is_mixed(holder)
                 && !self.is_of_a_refused(record)
+                && !self.is_left_in_set(record)
             {
                 plan.needed.push(given_up);
             } else if !self.is_reserved()

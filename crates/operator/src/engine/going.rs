@@ -4,16 +4,18 @@ use std::collections::BTreeSet;
 
 use zonekeeper_api::Reason;
 use zonekeeper_kernel::{
+    desired::{Desired, DesiredSet, Values},
     holder::{Holder, HolderRef},
+    marker::Form,
     name::Name,
     plan::{Evidence, Orphan},
-    rdata::RecordType,
+    rdata::{Rdata, RecordType},
     record::LiveRecord,
 };
 use zonekeeper_model::{
     Key,
     conditions::Verdict,
-    pass::{Left, PassRequest},
+    pass::{Left, PassRequest, Retained},
     released::ALL,
 };
 
@@ -22,6 +24,17 @@ use crate::engine::{ZoneWorker, outcomes::Fates};
 /// A RecordSet as markers name it.
 fn holder_of(object: &Key) -> Holder {
     Holder::new("recordset", &object.0, &object.1)
+}
+
+/// Notes the values that objects leave behind, where a marker claims whole sets and does not say whose a value is.
+pub fn note_retained(request: &PassRequest, worker: &ZoneWorker, desired: &mut Desired) {
+    if !matches!(worker.settings().registry.form, Form::Txt(_)) {
+        return;
+    }
+    for retained in &request.retained {
+        let values = retained.values.iter().cloned();
+        values.for_each(|rdata| desired.leave(retained.name.clone(), rdata));
+    }
 }
 
 /// What objects hold that ask for it no more.
@@ -54,10 +67,14 @@ pub fn left(
     request: &PassRequest,
     worker: &ZoneWorker,
     fates: &Fates<'_>,
-    evidence: &Evidence,
+    known: (&Desired, &Evidence),
 ) -> Vec<Left> {
     let left = request.departing.iter().map(|(name, object)| {
-        let why = left_of_its_own(request, worker, fates, evidence, (name, object));
+        let retained = request.retained.iter().find(|it| it.name == *name && it.object == *object);
+        let why = match retained.and_then(|retained| left_in_set(worker, retained, known.0)) {
+            Some(shared) => shared,
+            None => left_of_its_own(request, worker, fates, known.1, (name, object)),
+        };
         Left { object: object.clone(), name: name.clone(), why }
     });
     left.collect()
@@ -95,6 +112,38 @@ fn left_of_its_own(
         ),
         false => Verdict::new(Reason::Pending, "it is not known yet whether the old record may go"),
     }))
+}
+
+/// Where a marker claims a set as a whole and others ask for it too: whether an object leaves values behind in it. Without
+/// the object they would be taken for values of the set, and deleted. None where that is not so.
+fn left_in_set(worker: &ZoneWorker, retained: &Retained, desired: &Desired) -> Option<Option<Verdict>> {
+    if !matches!(worker.settings().registry.form, Form::Txt(_)) {
+        return None;
+    }
+    let (name, rtype) = (&retained.name, retained.rtype);
+    let set = desired.at(name).iter().find(|set| set.rtype == rtype)?;
+    let is_left = worker.held_at(name).iter().any(|(record, _)| {
+        record.rdata.rtype() == rtype
+            && retained.values.contains(&record.rdata)
+            && !is_wanted(set, &record.rdata)
+    });
+    let others: Vec<String> = set.holders.iter().map(ToString::to_string).collect();
+    let others = others.join(", ");
+    Some(is_left.then(|| {
+        Verdict::new(
+            Reason::Orphaned,
+            format!(
+                "{name} {rtype} is also requested by {others}, and its TXT marker claims the whole set: the values of this object can't be left unmanaged beside it. They stay until {others} is deleted; to give them up, annotate this object with zonekeeper.dev/release=true"
+            ),
+        )
+    }))
+}
+
+fn is_wanted(set: &DesiredSet, rdata: &Rdata) -> bool {
+    match &set.values {
+        Values::Known(values) => values.iter().any(|value| value.rdata == *rdata),
+        Values::Unknown => false,
+    }
 }
 
 /// Objects that were let go, and of which no record is left in the zone.

@@ -66,6 +66,7 @@ pub async fn run_pass(request: PassRequest, worker: &mut ZoneWorker) -> Result<P
         }
     }
     note_refused_values(&request, &mut desired, &rejections);
+    going::note_retained(&request, worker, &mut desired);
     recall_settled(&request, worker, &desired);
     let names = request.names.clone();
     let scope = names.as_ref().map_or(Scope::Zone, Scope::Names);
@@ -103,7 +104,10 @@ pub async fn run_pass(request: PassRequest, worker: &mut ZoneWorker) -> Result<P
         let needs = Needs::Saved(record);
         return Ok(PassResult::Interrupted { applied: applied(pass.applied, &pass.approved), needs });
     }
-    let is_left = |orphan: &&Orphan| evidence.retains((&orphan.name, orphan.rdata.rtype()), &orphan.holder);
+    let is_left = |orphan: &&Orphan| {
+        let place = (&orphan.name, orphan.rdata.rtype());
+        evidence.retains(place, &orphan.holder) || desired.is_left(&orphan.name, &orphan.rdata)
+    };
     orphans.iter().filter(is_left).for_each(|orphan| worker.disclaim(&orphan.name, &orphan.rdata));
     // What an owner before us has published is judged record by record.
     let has_unread_names = orphans.iter().zip(&abouts).any(|(orphan, about)| {
@@ -256,7 +260,7 @@ fn account(
             has_written: fates.has_written(name, intent),
         });
     }
-    let left = going::left(&request, worker, &fates, evidence);
+    let left = going::left(&request, worker, &fates, (desired, evidence));
     let zone = survey_of_zone(&request, worker, &pass);
     let survey = request.names.is_none().then(|| Survey {
         zone,
