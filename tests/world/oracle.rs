@@ -45,8 +45,6 @@ pub struct Moment<'a> {
     pub truth: &'a Truth,
     pub zone: &'a ServerZone,
     pub approved: &'a Approved,
-    /// The objects that are still there, though perhaps being deleted: `kind/namespace/name`.
-    pub is_there: &'a dyn Fn(&str) -> bool,
 }
 
 // === impl Moment ===
@@ -62,7 +60,7 @@ impl Moment<'_> {
         }
         if let Some(after) = edit.after()
             && !is_marker(&after.rdata)
-            && before.is_none_or(|kept| kept.record.rdata != after.rdata)
+            && before.is_none_or(|kept| kept.record.rdata != after.rdata && !self.is_overtaken(kept, edit))
             && let Some(why) = self.unasked(&after.name, &after.rdata)
         {
             return Some(why);
@@ -74,6 +72,11 @@ impl Moment<'_> {
             return None;
         }
         self.loss(kept).or_else(|| self.emptied(kept, edit))
+    }
+
+    /// Whether only a marker was to be written, and people changed the value since it was read.
+    fn is_overtaken(&self, kept: &Kept, edit: &Edit) -> bool {
+        edit.is_marker_only() && kept.touched > 0 && kept.touched + RACE > self.now
     }
 
     /// Law 3: what people wrote is neither changed nor deleted.
@@ -159,14 +162,11 @@ impl Moment<'_> {
         }
         let is_cause = |asked: &Asked| {
             let is_evidence = |end: End| match end {
-                // "Leaves the record and removes our marker" (api.md, "Deletion").
-                // Beside what another object wants there it goes all the same, and so it does when the object had to be
-                // let go before its zone could be written to: two open questions.
+                // "Leaves the record and removes our marker" (api.md, "Deletion"); Force takes what is left.
                 End::Deleted => {
-                    let is_another = |other: &Asked| other.object != asked.object;
-                    !asked.ask.is_retained
-                        || self.lately(name).any(is_another)
-                        || !(self.is_there)(&asked.object)
+                    let takes =
+                        |other: &Asked| other.object != asked.object && other.ask.adoption == Adoption::Force;
+                    !asked.ask.is_retained || self.lately(name).any(takes)
                 }
                 End::Edited => true,
                 End::NoEvidence => false,

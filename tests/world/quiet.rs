@@ -94,21 +94,8 @@ impl State {
     /// An object that was deleted and is still there.
     fn deleted(&self) -> Option<&Key> {
         let mut things = self.cluster.things.iter();
-        let is_stuck = |(id, thing): &(&Id, &Thing)| {
-            thing.meta().deletion_timestamp.is_some() && !self.waits_for_unknown(&id.1)
-        };
+        let is_stuck = |(_, thing): &(&Id, &Thing)| thing.meta().deletion_timestamp.is_some();
         things.find(is_stuck).map(|((_, key), _)| key)
-    }
-
-    /// Whether an object, or one in its namespace, leaves a name at which another object wants something that is not
-    /// known yet, or can't be written. Law 6 keeps what is there; that the object then waits without an end, and does
-    /// not say for what, is an open question.
-    fn waits_for_unknown(&self, key: &Key) -> bool {
-        let is_its = |asked: &&Asked| {
-            let name = asked.object.split_once('/').map(|(_, name)| name);
-            name.is_some_and(|name| name == format!("{}/{}", key.0, key.1)) || asked.namespace == key.1
-        };
-        self.truth.asked.iter().filter(is_its).any(|asked| self.is_unknown(&asked.ask.name))
     }
 
     fn is_unknown(&self, name: &Name) -> bool {

@@ -141,7 +141,10 @@ impl Process {
         match effect {
             Effect::Write(write) => {
                 let (name, answer) = (self.name.clone(), self.events.clone());
-                self.tasks.spawn(async move { drop(answer.send(carry_out(write, &world, &name).await)) });
+                let fence = self.fence.clone();
+                self.tasks.spawn(async move {
+                    drop(answer.send(carry_out(write, &world, &name, &*fence).await));
+                });
             }
             Effect::Publish(event) => {
                 let name = self.name.clone();
@@ -243,7 +246,7 @@ async fn create_key(world: Arc<World>, key: Key) -> Event {
 }
 
 /// One of our writes on its way to the API server and back.
-async fn carry_out(write: Write, world: &World, replica: &str) -> Event {
+async fn carry_out(write: Write, world: &World, replica: &str, fence: &dyn Fence) -> Event {
     let (kind, key) = (write.kind, write.key.clone());
     let failed = |error: &str, is_refused| Event::NotWritten {
         kind,
@@ -263,6 +266,9 @@ async fn carry_out(write: Write, world: &World, replica: &str) -> Event {
         }
         if state.faults.is_conflict() && state.random.percent(50) {
             return failed("409: the object has been modified", false);
+        }
+        if fence.time_left().is_none() {
+            return failed("not written: this replica does not hold the lease", false);
         }
         let written = state.cluster.write(&write);
         state.writes += 1;

@@ -180,12 +180,7 @@ impl State {
         }
         let key = self.zone_object(id).map(|(key, _)| format!("{}/{}", key.0, key.1)).unwrap_or_default();
         let approved = self.approved.get(&key).cloned().unwrap_or_default();
-        let is_there = |object: &str| {
-            let mut parts = object.splitn(3, '/').skip(1).map(str::to_owned);
-            let key = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
-            self.cluster.record_set(&key).is_some()
-        };
-        let moment = Moment { now, truth: &self.truth, zone, approved: &approved, is_there: &is_there };
+        let moment = Moment { now, truth: &self.truth, zone, approved: &approved };
         let objection = moment.objection(edit);
         let line = || {
             let what = |record: &zonekeeper_kernel::rdata::Rdata, comment: &str| {

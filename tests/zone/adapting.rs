@@ -135,6 +135,8 @@ async fn pass(worker: &mut ZoneWorker, intent: Arc<Intent>) -> Box<ZonePass> {
         scans: true,
         parent_ds: Default::default(),
         settles_anew: false,
+        released: Vec::new(),
+        retained: Vec::new(),
     };
     match run_pass(request, worker).await.unwrap() {
         PassResult::Done(done) => done,

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod adapting;
+mod leaving;
 mod server;
 
 use std::{
@@ -18,6 +19,7 @@ use zonekeeper_kernel::{
     desired::Adoption,
     guard::{Approval, Limits},
     mutant::{self, MUTANTS, Part},
+    name::Name,
     plan::Evidence,
     rdata::{Rdata, RecordType},
 };
@@ -60,7 +62,7 @@ fn repurpose(server: &Server, name: &str) {
     for (at, record) in &mut server.state().records {
         if at.first_label() == name {
             record.rdata = Rdata::parse(RecordType::A, "198.51.100.7").unwrap();
-            record.comment = "mine now".into();
+            record.comment = "mine now zk1:aaaaaaaa:recordset/x/y:aaaaaaaaaaaaaaaa".into();
         }
     }
 }
@@ -172,6 +174,29 @@ async fn a_wiped_marker_is_put_back() {
     assert!(server.state().records[0].1.comment.contains("zk1:"));
 }
 
+async fn what_was_seen_with_our_marker_stays_ours_at_its_place() {
+    // Nothing but the marker says so, and this worker only read it.
+    let (server, mut stage) = zone_with(&sets(0..2), None).await;
+    let wishes = || sets(0..2).into_iter().map(|wish| wish.adopting(Adoption::Never)).collect::<Vec<_>>();
+    stage.sync(&wishes()).await.unwrap();
+    for (name, record) in &mut server.state().records {
+        record.comment = "".into();
+        if name.first_label() == "w1" {
+            *name = Name::parse("theirs.example.com").unwrap();
+        }
+    }
+    stage.worker.forget();
+    let pass = stage.sync(&wishes()).await.unwrap();
+    assert!(pass.plan.rejections.is_empty(), "{:?}", pass.plan.rejections);
+    let state = server.state();
+    let comment_of = |label: &str| {
+        let mut found = state.records.iter().filter(|(name, _)| name.first_label() == label);
+        found.next().map(|(_, record)| record.comment.to_string()).unwrap_or_default()
+    };
+    assert!(comment_of("w0").contains("zk1:"), "a wiped marker is drift");
+    assert_eq!(comment_of("theirs"), "", "what was renamed is theirs");
+}
+
 /// The line is cut after every single write, in the middle of sets and of changes of type, and a new worker goes on.
 async fn a_crash_at_every_write_ends_the_same() {
     let before = || {
@@ -218,6 +243,9 @@ fn run(name: &str) {
                 what_was_read_before_saving_is_not_read_again().await
             }
             "a_wiped_marker_is_put_back" => a_wiped_marker_is_put_back().await,
+            "what_was_seen_with_our_marker_stays_ours_at_its_place" => {
+                what_was_seen_with_our_marker_stays_ours_at_its_place().await
+            }
             "a_crash_at_every_write_ends_the_same" => a_crash_at_every_write_ends_the_same().await,
             other => panic!("no scenario is called {other}"),
         }
@@ -239,6 +267,7 @@ scenarios! {
     the_window_is_written_down_first
     what_was_read_before_saving_is_not_read_again
     a_wiped_marker_is_put_back
+    what_was_seen_with_our_marker_stays_ours_at_its_place
     a_crash_at_every_write_ends_the_same
 }
 

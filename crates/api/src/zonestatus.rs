@@ -119,4 +119,9 @@ pub struct GuardStatus {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[schemars(length(max = 128))]
     pub reading: String,
+    /// RecordSets that were let go while their records stayed in the zone, as `recordset/namespace/name`. Their records are
+    /// orphaned: they go only by approval. `*` stands for all that had no room here. An entry goes with its last record.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 200), inner(length(max = 512)))]
+    pub released: Vec<String>,
 }

@@ -57,7 +57,7 @@ pub enum Known {
 
 /// Records by their ids, each at the name and type under which it was written: elsewhere it is not ours any more.
 #[derive(Debug, Clone, Default)]
-pub struct KnownIds(BTreeMap<RecordId, (Name, RecordType, Holder)>);
+pub struct KnownIds(BTreeMap<RecordId, (Name, RecordType, HolderRef)>);
 
 /// A TXT marker found for one set.
 #[derive(Debug, Clone)]
@@ -107,7 +107,7 @@ impl Known {
     fn holder_of(&self, name: &Name, record: &LiveRecord) -> Option<HolderRef> {
         match self {
             Self::Nothing => None,
-            Self::Ids(ids) => ids.holder_of(name, record).map(|holder| HolderRef::Full(holder.clone())),
+            Self::Ids(ids) => ids.holder_of(name, record).cloned(),
             Self::Everything => Some(HolderRef::Unnamed),
         }
     }
@@ -118,7 +118,24 @@ impl Known {
 impl KnownIds {
     /// Remembers that a record was written at this place for this holder.
     pub fn insert(&mut self, id: RecordId, (name, rtype): (Name, RecordType), holder: Holder) {
-        self.0.insert(id, (name, rtype, holder));
+        self.0.insert(id, (name, rtype, HolderRef::Full(holder)));
+    }
+
+    /// Remembers a record whose own marker verifies: should that be wiped, it is ours all the same.
+    pub fn note_marked(&mut self, registry: &Registry, name: &Name, record: &LiveRecord) {
+        let Some(marker) = comment::split(&record.comment).marker else { return };
+        let is_noted = self.holder_of(name, record).is_some_and(|holder| match holder {
+            HolderRef::Full(holder) => holder.as_str() == marker.holder,
+            HolderRef::Hash(hash) => **hash == *marker.holder,
+            HolderRef::Unnamed => false,
+        });
+        // To verify a marker takes its time.
+        if is_noted || !matches!(registry.form, Form::Comment(_)) {
+            return;
+        }
+        if let Some(Claim::Ours { holder, .. }) = by_comment(registry, name, record) {
+            self.0.insert(record.id.clone(), (name.clone(), record.rdata.rtype(), holder));
+        }
     }
 
     /// Forgets a record.
@@ -137,7 +154,7 @@ impl KnownIds {
     }
 
     /// For whom this record was written here.
-    fn holder_of(&self, name: &Name, record: &LiveRecord) -> Option<&Holder> {
+    fn holder_of(&self, name: &Name, record: &LiveRecord) -> Option<&HolderRef> {
         let (at, rtype, holder) = self.0.get(&record.id)?;
         let is_here = at == name && *rtype == record.rdata.rtype();
         (is_here || crate::mutant::is_on("claim: any place")).then_some(holder)
@@ -146,7 +163,9 @@ impl KnownIds {
 
 impl FromIterator<(RecordId, (Name, RecordType), Holder)> for KnownIds {
     fn from_iter<I: IntoIterator<Item = (RecordId, (Name, RecordType), Holder)>>(ids: I) -> Self {
-        Self(ids.into_iter().map(|(id, (name, rtype), holder)| (id, (name, rtype, holder))).collect())
+        let mut known = Self::default();
+        ids.into_iter().for_each(|(id, place, holder)| known.insert(id, place, holder));
+        known
     }
 }
 

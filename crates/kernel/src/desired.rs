@@ -68,6 +68,8 @@ pub struct Desired {
     shared: BTreeSet<Name>,
     /// Values that refused objects ask for: a claim on a whole set does not say whose they are.
     refused: BTreeSet<(Name, Rdata)>,
+    /// Values that objects leave behind when they go.
+    left: BTreeSet<(Name, Rdata)>,
     /// Who wants something at a name whose values are not known.
     awaited: BTreeMap<Name, BTreeSet<Holder>>,
 }
@@ -137,6 +139,16 @@ impl Desired {
     /// Whether a refused object asks for this value.
     pub fn is_refused(&self, name: &Name, rdata: &Rdata) -> bool {
         !self.refused.is_empty() && self.refused.contains(&(name.clone(), rdata.clone()))
+    }
+
+    /// Notes a value that an object leaves behind when it goes.
+    pub fn leave(&mut self, name: Name, rdata: Rdata) {
+        self.left.insert((name, rdata));
+    }
+
+    /// Whether an object that is going leaves this value behind.
+    pub fn is_left(&self, name: &Name, rdata: &Rdata) -> bool {
+        !self.left.is_empty() && self.left.contains(&(name.clone(), rdata.clone()))
     }
 
     /// Notes that several namespaces may hold this name together.

@@ -125,6 +125,8 @@ pub enum HeldFor {
     ApexAuthority,
     /// No evidence that its object gave it up.
     Orphaned,
+    /// Another object wants its place, and can't be served yet.
+    Needed,
     /// A wanted name would be left without records.
     NeverEmpty,
     /// A name by which certificates are issued.
@@ -292,6 +294,9 @@ impl std::fmt::Display for HeldFor {
             Self::Orphaned => {
                 formatter.write_str("no object claims this record, and no deletion of its owner was seen")
             }
+            Self::Needed => formatter.write_str(
+                "another object asks for this name and can't be served yet; until then this record answers for it",
+            ),
             Self::NeverEmpty => formatter.write_str("a wanted name would be left without records"),
             Self::ProtectedName => formatter.write_str("certificates are issued by this name"),
         }
@@ -423,6 +428,7 @@ impl<'a> Excess<'a> {
         match change.cause {
             Cause::Orphaned(_) if crate::mutant::is_on("guard: orphans go") => None,
             Cause::Orphaned(_) => Some(HeldFor::Orphaned),
+            Cause::Needed(_) => Some(HeldFor::Needed),
             Cause::Pruned if change.name.labels().any(|label| label == "_acme-challenge") => {
                 Some(HeldFor::ProtectedName)
             }
@@ -467,6 +473,7 @@ fn namespace(change: &Change) -> Option<&str> {
         | Cause::Wanted
         | Cause::Drift
         | Cause::Orphaned(_)
+        | Cause::Needed(_)
         | Cause::Pruned => None,
     }
 }

@@ -153,8 +153,9 @@ impl Model {
     /// outside its objects are told with what differed.
     fn targets(&mut self, change: &Change) -> Vec<(String, Target)> {
         let released = match &change.cause {
-            Cause::Released(HolderRef::Full(holder)) => Some(holder),
+            Cause::Released(HolderRef::Full(holder)) | Cause::Needed(HolderRef::Full(holder)) => Some(holder),
             Cause::Released(HolderRef::Hash(_) | HolderRef::Unnamed)
+            | Cause::Needed(HolderRef::Hash(_) | HolderRef::Unnamed)
             | Cause::Wanted
             | Cause::Drift
             | Cause::Orphaned(_)
@@ -203,7 +204,7 @@ fn sentence(change: &Change, names_objects: bool) -> String {
         Cause::Wanted if names_objects => format!(" for {}", objects.join(", ")),
         Cause::Wanted => String::new(),
         Cause::Drift => ", which was changed from outside".to_owned(),
-        Cause::Released(holder) => format!(", which {holder} no longer asks for"),
+        Cause::Released(holder) | Cause::Needed(holder) => format!(", which {holder} no longer asks for"),
         Cause::Orphaned(holder) => format!(", which {holder} asked for before"),
         Cause::Pruned => ", which is not ours and spec.prune removes".to_owned(),
     };

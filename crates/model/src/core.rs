@@ -92,6 +92,8 @@ pub struct Model {
     pub providers: BTreeMap<String, ProviderEntry>,
     pub zones: BTreeMap<ZoneKey, ZoneEntry>,
     pub records: BTreeMap<Key, RecordEntry>,
+    /// Objects that were let go while their records stayed in zones that have no DNSZone now.
+    pub adrift: BTreeMap<ZoneKey, Vec<String>>,
     pub address_sources: BTreeMap<Key, AddressEntry>,
     /// How often their changed answers take effect.
     pub paces: Paces,
@@ -139,6 +141,7 @@ impl Model {
             providers: BTreeMap::new(),
             zones: BTreeMap::new(),
             records: BTreeMap::new(),
+            adrift: BTreeMap::new(),
             address_sources: BTreeMap::new(),
             paces: Paces::default(),
             namespaces: BTreeMap::new(),

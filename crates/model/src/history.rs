@@ -112,7 +112,7 @@ fn entry(change: &Change, time: &Time, approval: Option<&GivenApproval>) -> Opti
     let (cause, left) = match &change.cause {
         Cause::Wanted => (ChangeCause::Wanted, None),
         Cause::Drift => (ChangeCause::Drift, None),
-        Cause::Released(holder) => (ChangeCause::Released, Some(holder.to_string())),
+        Cause::Released(holder) | Cause::Needed(holder) => (ChangeCause::Released, Some(holder.to_string())),
         Cause::Orphaned(holder) => (ChangeCause::Orphaned, Some(holder.to_string())),
         Cause::Pruned => (ChangeCause::Pruned, None),
     };

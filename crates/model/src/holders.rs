@@ -25,7 +25,9 @@ use crate::{
     core::Model,
     effects::Effect,
     records::{RecordEntry, wanted_name},
+    released::holder_of,
     sources::{kinds::source_of, news::Standing},
+    status,
     zone_entry::Requester,
 };
 
@@ -199,6 +201,7 @@ impl Model {
             HolderRef::Full(holder) => subject_of(holder),
             HolderRef::Hash(hash) => match self.find_by_hash(hash) {
                 Some(subject) => Some(subject),
+                None if self.may_have_let_go(zone, holder) => return HolderState::Nothing,
                 None => return HolderState::AbsentHash { hash: hash.to_string() },
             },
             HolderRef::Unnamed => None,
@@ -291,9 +294,20 @@ impl Model {
         rtype: RecordType,
         key: Key,
     ) -> HolderState {
+        let named = HolderRef::Full(holder_of(&key));
         let Some(entry) = self.records.get(&key) else {
-            return HolderState::Absent { object: Subject::RecordSet(key) };
+            return match self.may_have_let_go(zone, &named) {
+                true => HolderState::Nothing,
+                false => HolderState::Absent { object: Subject::RecordSet(key) },
+            };
         };
+        // An object that came again under the same name did not write what the one before it left. One that waits to be let
+        // go speaks for itself until it is, unless a person has said that its record stays.
+        let was_let_go = self.zones.get(zone).is_some_and(|entry| entry.has_released(&named));
+        let speaks = entry.is_leaving() && !status::is_released(&*entry.object);
+        if was_let_go && !speaks && !entry.is_retaining() {
+            return HolderState::Nothing;
+        }
         if entry.is_leaving() {
             return self.holder_state_leaving(zone, name, rtype, key);
         }
@@ -324,6 +338,11 @@ impl Model {
             Some(entry) => HolderState::wants_other(key, entry),
             None => HolderState::Nothing,
         }
+    }
+
+    /// Whether an object was let go while its record stayed: no look at it says that the record may go.
+    fn may_have_let_go(&self, zone: &ZoneKey, named: &HolderRef) -> bool {
+        self.zones.get(zone).is_some_and(|entry| entry.may_have_released(named))
     }
 
     /// Whether another object of the same namespace asks for something at a name that can't stand beside this set.

@@ -33,6 +33,7 @@ pub mod providers;
 pub mod reasons;
 mod records;
 mod release;
+pub mod released;
 pub mod reverse;
 pub mod secrets;
 mod small_map;

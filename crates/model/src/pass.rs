@@ -9,7 +9,7 @@ use zonekeeper_kernel::{
     holder::Holder,
     name::Name,
     plan::{Change, Counts, Orphan},
-    rdata::RecordType,
+    rdata::{Rdata, RecordType},
     record::Ttl,
     resolve::Intent,
     zone::{SourcesKey, Zone},
@@ -44,6 +44,19 @@ pub struct PassRequest {
     pub parent_ds: ParentDs,
     /// Whether deletes settle anew: nothing was looked at for a while.
     pub settles_anew: bool,
+    /// Objects that were let go while their records stayed, as the guard's memory lists them.
+    pub released: Vec<String>,
+    /// What objects that are going leave behind.
+    pub retained: Vec<Retained>,
+}
+
+/// A set of which an object that is going leaves its values behind (`deletionPolicy: Retain`).
+#[derive(Debug, Clone)]
+pub struct Retained {
+    pub name: Name,
+    pub rtype: RecordType,
+    pub values: BTreeSet<Rdata>,
+    pub object: Key,
 }
 
 /// How a pass ended.
@@ -119,6 +132,8 @@ pub struct Survey {
     pub has_unread_names: bool,
     /// Why nothing was written, where that is so.
     pub read_only: Option<Verdict>,
+    /// Objects that were let go, and of which no record is left.
+    pub gone: BTreeSet<String>,
     /// The zone itself.
     pub zone: ZoneSurvey,
 }

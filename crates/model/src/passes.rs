@@ -19,6 +19,7 @@ use crate::{
     holders::record_set_of,
     pass::{PassRequest, PassResult, ZonePass},
     records::{PlaceState, RecordEntry},
+    released::retained,
     status,
     zone_entry::{Dirty, Reads, Requester, Settling, WorkerSetup},
     zones::{retry_after, suspended, verdict},
@@ -108,6 +109,7 @@ impl Model {
         let Some(entry) = self.zones.get_mut(zone) else { return };
         if entry.worker.facts().is_none()
             && let Some(record) = self.records.get_mut(key)
+            && !record.is_retaining()
             && status::records_before(&record.object, zone).is_empty()
         {
             // A zone that was never opened holds nothing, unless a status says so; what that forgot, the marker tells.
@@ -195,6 +197,7 @@ impl Model {
             true => settled_before(&wishes, &self.records, (key, &entry.object)),
             false => BTreeSet::new(),
         };
+        let retained = retained(&entry.departing, &self.records, &zone, is_in);
         let request = PassRequest {
             zone,
             wishes,
@@ -209,6 +212,8 @@ impl Model {
             scans: std::mem::take(&mut entry.wants_scan),
             parent_ds: entry.delegation.ds(self.now.at),
             settles_anew: std::mem::take(&mut entry.settles_anew),
+            released: entry.guard.released.clone(),
+            retained,
         };
         let reads = if first || request.scans { Reads::Zone } else { Reads::Nothing };
         entry.begun = Some((self.now.at, reads));
@@ -344,6 +349,7 @@ impl Model {
             }
             if was_looked_at {
                 entry.settle_reading(&survey);
+                entry.forget_released(&survey.gone, now);
             }
             if was_looked_at && entry.begun.is_some_and(|(_, reads)| reads == Reads::Zone) {
                 entry.read = Some(self.now.time());

@@ -1,6 +1,6 @@
 //! Deletion: an object goes when nothing of it is left, or when nothing can be done about what is.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, time::Duration};
 
 use kube::Resource;
 use zonekeeper_api::{Reason, wellknown::RECORD_FINALIZER};
@@ -9,12 +9,15 @@ use zonekeeper_kernel::{name::Name, zone::ZoneKey};
 use crate::{
     Key,
     conditions::Verdict,
-    core::Model,
+    core::{Alarm, Model},
     outbox::Write,
     records::{Placement, RecordEntry},
     status,
     zone_entry::ZoneEntry,
 };
+
+/// How long an object of a namespace that is going waits for a zone that can't delete its record.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Why an object that is going is not held up any longer.
 enum Release {
@@ -22,6 +25,8 @@ enum Release {
     Clean,
     /// What is left stays, for this reason.
     Orphaned(String),
+    /// The same, if nothing changes for a while.
+    Stuck(String),
     /// It waits.
     NotYet,
 }
@@ -35,8 +40,15 @@ impl Model {
         if !entry.is_leaving() || !entry.has_finalizer() || entry.is_others {
             return;
         }
-        match self.may_go(key) {
+        let release = self.may_go(key);
+        if !matches!(release, Release::Stuck(_))
+            && let Some(entry) = self.records.get_mut(key)
+        {
+            entry.stuck_since = None;
+        }
+        match release {
             Release::NotYet => self.report_record(key),
+            Release::Stuck(why) => self.let_go_after_a_while(key, why),
             Release::Clean => self.let_go(key, None),
             Release::Orphaned(why) => self.let_go(key, Some(why)),
         }
@@ -58,7 +70,23 @@ impl Model {
         }
     }
 
+    /// What it leaves needs a person from then on: trouble that lasts a moment is waited for.
+    fn let_go_after_a_while(&mut self, key: &Key, why: String) {
+        let now = self.now.at;
+        let Some(entry) = self.records.get_mut(key) else { return };
+        let end = *entry.stuck_since.get_or_insert(now) + PATIENCE;
+        if now >= end {
+            return self.let_go(key, Some(why));
+        }
+        self.agenda.by(end, Alarm::Record(key.clone()));
+        self.report_record(key);
+    }
+
     fn let_go(&mut self, key: &Key, orphaned: Option<String>) {
+        // What it leaves must not be taken for the record of an object that was deleted: that is written down first.
+        if orphaned.is_some() && !self.remember_released(key) {
+            return;
+        }
         let Some(entry) = self.records.get_mut(key) else { return };
         if !entry.outbox.begin() {
             return;
@@ -79,7 +107,7 @@ impl Model {
             return Release::Orphaned(why.into());
         }
         let is_terminating = self.namespaces.get(&key.0).is_some_and(|namespace| namespace.is_terminating);
-        let mut orphaned = None;
+        let (mut orphaned, mut stuck) = (None, None);
         for key in zones_of(entry) {
             let Some(zone) = self.zones.get(&key) else {
                 orphaned =
@@ -97,13 +125,17 @@ impl Model {
             match self.why_impossible(&key, zone) {
                 Some(why) => orphaned = Some(why),
                 None if is_terminating && self.is_stuck(&key, zone, entry) => {
-                    orphaned =
+                    stuck =
                         Some(format!("the namespace is going while DNSZone {key} can't delete its records"));
                 }
                 None => return Release::NotYet,
             }
         }
-        orphaned.map_or(Release::Clean, Release::Orphaned)
+        match (stuck, orphaned) {
+            (Some(why), _) => Release::Stuck(why),
+            (None, Some(why)) => Release::Orphaned(why),
+            (None, None) => Release::Clean,
+        }
     }
 
     /// Why a zone will never delete what an object left, where that is so.
@@ -189,7 +221,7 @@ impl Model {
 }
 
 /// Where an object may have written something, as this process or its status knows.
-fn zones_of(entry: &RecordEntry) -> BTreeSet<ZoneKey> {
+pub fn zones_of(entry: &RecordEntry) -> BTreeSet<ZoneKey> {
     let written = entry.object.status.iter().flat_map(|status| &status.zones);
     let written = written.map(|zone| ZoneKey { namespace: zone.namespace.clone(), name: zone.name.clone() });
     entry.places.keys().map(|(zone, _)| zone.clone()).chain(written).collect()

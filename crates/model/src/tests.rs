@@ -10,7 +10,7 @@ use k8s_openapi::jiff::Timestamp;
 
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use zonekeeper_api::{Reason, RecordSet};
+use zonekeeper_api::{DNSZone, Reason, RecordSet};
 use zonekeeper_kernel::{
     attribute::Attributes,
     holder::{Holder, HolderRef},
@@ -22,11 +22,12 @@ use zonekeeper_kernel::{
 };
 
 use crate::{
-    Event,
+    Event, Written,
     clock::Now,
     conditions::Verdict,
     core::Model,
     effects::Effect,
+    holders::{About, HolderState},
     objects::{Kind, Object, Sight},
     outbox::Part,
     pass::Applied,
@@ -297,6 +298,144 @@ fn a_namespace_that_goes_waits_for_a_zone_that_was_not_looked_for_yet() {
     }
     let lets_go = |effect: &Effect| matches!(effect, Effect::Write(write) if write.part == Part::Finalizers);
     assert!(!effects.iter().any(lets_go), "its record was not retained yet");
+}
+
+/// A RecordSet of a namespace that goes, in a zone that is suspended: it is let go, and its record stays.
+fn stranded(model: &mut Model, now: Now) -> Vec<Effect> {
+    let namespace = json!({
+        "apiVersion": "v1", "kind": "Namespace",
+        "metadata": {"name": "shop", "deletionTimestamp": "2026-11-02T00:00:00Z"},
+    });
+    let namespace = serde_json::from_value(namespace).expect("a valid namespace");
+    let spec = json!({"name": "www.example.com", "type": "A", "values": ["192.0.2.1"]});
+    let mut www: Box<RecordSet> = object("RecordSet", "www", spec);
+    www.metadata.namespace = Some("shop".into());
+    www.metadata.deletion_timestamp = Some(now.time());
+    www.metadata.finalizers = Some(vec!["zonekeeper.dev/record".into()]);
+    let written = json!({"zones": [{"namespace": "zonekeeper-system", "name": "example-com", "id": "z"}]});
+    www.status = Some(serde_json::from_value(written).expect("a valid status"));
+    let zone = object("DNSZone", "example-com", json!({"domain": "example.com", "suspend": true}));
+    let objects =
+        [provider(), Object::Zone(zone), Object::Namespace(Box::new(namespace)), Object::RecordSet(www)];
+    for object in objects {
+        drop(model.apply(Event::Seen(Sight::Applied(object)), now));
+    }
+    let lists = [
+        (Kind::Provider, keys(["cloudflare"], "")),
+        (Kind::Zone, keys(["example-com"], "zonekeeper-system")),
+        (Kind::RecordSet, keys(["www"], "shop")),
+        (Kind::AddressSource, BTreeSet::new()),
+        (Kind::Namespace, keys(["shop"], "")),
+    ];
+    let mut effects = Vec::new();
+    for (kind, keys) in lists {
+        effects.extend(model.apply(Event::Seen(Sight::Listed(kind, keys)), now));
+    }
+    let lets_go = |effect: &Effect| matches!(effect, Effect::Write(write) if write.part == Part::Finalizers);
+    effects.extend(model.proceed(now.later(Duration::from_secs(9))));
+    let is_waiting = zone_statuses(&effects).iter().all(|status| status["guard"]["released"].is_null());
+    assert!(is_waiting && !effects.iter().any(lets_go), "it may pass");
+    for status in zone_statuses(&effects) {
+        drop(model.apply(zone_with_status(status, "2"), now));
+    }
+    model.proceed(now.later(Duration::from_secs(11)))
+}
+
+/// Our own write of the zone comes back.
+fn zone_with_status(status: Value, version: &str) -> Event {
+    let spec = json!({"domain": "example.com", "suspend": true});
+    let mut zone: Box<DNSZone> = object("DNSZone", "example-com", spec);
+    zone.metadata.resource_version = Some(version.into());
+    zone.status = Some(serde_json::from_value(status).expect("a valid status"));
+    Event::Written(Written::Zone(zone))
+}
+
+/// The statuses of the zone that are to be written.
+fn zone_statuses(effects: &[Effect]) -> Vec<Value> {
+    let status = |effect: &Effect| match effect {
+        Effect::Write(write) if write.kind == Kind::Zone && write.part == Part::Status => {
+            Some(serde_json::from_str::<Value>(write.body.get()).expect("JSON")["status"].clone())
+        }
+        _other => None,
+    };
+    effects.iter().filter_map(status).collect()
+}
+
+#[test]
+fn an_object_is_let_go_when_its_zone_has_written_down_that_its_record_stays() {
+    let (mut model, now) = (new_model(), now());
+    let lets_go = |effect: &Effect| matches!(effect, Effect::Write(write) if write.part == Part::Finalizers);
+    let effects = stranded(&mut model, now);
+    assert!(!effects.iter().any(lets_go), "its zone does not remember it yet");
+    let status = zone_statuses(&effects).pop().expect("the zone is told");
+    assert_eq!(status["guard"]["released"], json!(["recordset/shop/www"]));
+    let later = now.later(Duration::from_secs(12));
+    let mut effects = model.apply(zone_with_status(status, "3"), later);
+    // What it said of itself was on its way.
+    let (kind, key) = (Kind::RecordSet, ("shop".to_owned(), "www".to_owned()));
+    let unwritten = Event::NotWritten { kind, key, error: "a conflict".into(), is_refused: false };
+    effects.extend(model.apply(unwritten, later));
+    assert!(effects.iter().any(lets_go), "{:?}", texts(effects));
+    // It is gone, and its record is an orphan: what is not there was not deleted.
+    drop(model.apply(Event::Seen(Sight::Gone(Kind::RecordSet, ("shop".into(), "www".into()))), now));
+    let key = ZoneKey { namespace: "zonekeeper-system".into(), name: "example-com".into() };
+    for (object, is_known) in [("recordset/shop/www", true), ("recordset/shop/other", false)] {
+        let holder = Holder::from_text(object);
+        for named in [HolderRef::Full(holder.clone()), HolderRef::Hash(holder.hash().into())] {
+            let name = Name::parse("www.example.com").unwrap();
+            let about = About { name, rtype: RecordType::A, holder: named, is_ours: true };
+            model.confirm(&key, 1, vec![about]);
+            let asked = model.effects.take().into_iter().find_map(|effect| match effect {
+                Effect::Confirm(request) => Some(request),
+                _other => None,
+            });
+            let state = asked.expect("it is asked").answer.states.pop().expect("a state");
+            assert_eq!(matches!(state, HolderState::Nothing), is_known, "{object}: {state:?}");
+        }
+    }
+}
+
+#[test]
+fn what_is_remembered_of_a_zone_outlives_its_object() {
+    let (mut model, now) = (new_model(), now());
+    drop(stranded(&mut model, now));
+    let key = ("zonekeeper-system".to_owned(), "example-com".to_owned());
+    drop(model.apply(Event::Seen(Sight::Gone(Kind::Zone, key)), now));
+    let effects = model.apply(Event::Seen(Sight::Applied(zone())), now);
+    drop(effects);
+    let key = ZoneKey { namespace: "zonekeeper-system".into(), name: "example-com".into() };
+    assert_eq!(model.zones[&key].guard.released, ["recordset/shop/www"]);
+}
+
+#[test]
+fn more_objects_than_a_status_has_room_for_are_all_remembered() {
+    let (mut model, now) = (new_model(), now());
+    drop(stranded(&mut model, now));
+    let key = ZoneKey { namespace: "zonekeeper-system".into(), name: "example-com".into() };
+    let many: Vec<String> = (0..300).map(|number| format!("recordset/shop/{number}")).collect();
+    model.keep_released(&key, many);
+    model.recall_released(&key);
+    let entry = &model.zones[&key];
+    assert_eq!(entry.guard.released.len(), 200);
+    let another = HolderRef::Full(Holder::from_text("recordset/shop/299"));
+    assert!(entry.may_have_released(&another), "it is one of them");
+    assert!(!entry.has_released(&another), "an object that is there speaks for itself");
+}
+
+#[test]
+fn an_object_that_was_let_go_is_forgotten_when_no_listing_has_shown_its_record_for_a_while() {
+    let Object::Zone(zone) = zone() else { unreachable!("it is a zone") };
+    let now = Instant::now();
+    let mut entry = ZoneEntry::new(Arc::from(zone), now);
+    let one = || BTreeSet::from(["recordset/shop/www".to_owned()]);
+    entry.guard.released = one().into_iter().collect();
+    let mut forget = |gone: BTreeSet<String>, after: u64| {
+        entry.forget_released(&gone, now + Duration::from_secs(after));
+        entry.guard.released.is_empty()
+    };
+    // A listing that is behind does not show it, and the next one does.
+    assert!(!forget(one(), 0) && !forget(BTreeSet::new(), 30) && !forget(one(), 70));
+    assert!(forget(one(), 140));
 }
 
 #[test]

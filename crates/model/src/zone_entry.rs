@@ -99,6 +99,8 @@ pub struct ZoneEntry {
     /// When that was.
     pub counted: Instant,
     pub guard: GuardStatus,
+    /// Since when no record was seen of objects that were let go.
+    pub unseen: BTreeMap<String, Instant>,
     /// How often it is scanned where the request budget stretches the interval.
     pub effective_interval: Option<GoDuration>,
     pub synced: Option<Time>,
@@ -309,6 +311,7 @@ impl ZoneEntry {
             delegation: Delegation::recall(status.delegation.as_ref()),
             is_zone_gone: false,
             guard: status.guard.unwrap_or_default(),
+            unseen: BTreeMap::new(),
             effective_interval: None,
             synced: status.last_sync_time,
             history: History::recalled(status.history),

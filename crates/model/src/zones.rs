@@ -64,7 +64,9 @@ impl Model {
             }
             None => false,
         };
-        let entry = self.zones.entry(key.clone()).or_insert_with(|| ZoneEntry::new(object, self.now.at));
+        self.zones.entry(key.clone()).or_insert_with(|| ZoneEntry::new(object, self.now.at));
+        self.recall_released(&key);
+        let Some(entry) = self.zones.get(&key) else { return };
         let requested = entry.object.annotations().get(RECONCILE_REQUESTED_AT);
         if requested.is_some() && requested != entry.handled.as_ref() {
             self.scan_zone(&key);
@@ -83,6 +85,7 @@ impl Model {
     /// A DNSZone is gone: what is in it stays, and holds up nothing.
     pub fn lose_zone(&mut self, key: &ZoneKey) {
         let Some(entry) = self.zones.remove(key) else { return };
+        self.keep_released(key, entry.guard.released.clone());
         self.index.remove(key);
         self.children.forget(&entry.object.uid().unwrap_or_default());
         self.agenda.cancel(&Alarm::Parent(key.clone()));
@@ -263,12 +266,13 @@ impl Model {
     /// Says of a zone what there is to say, if that is new.
     pub fn report_zone(&mut self, key: &ZoneKey) {
         let Some(entry) = self.zones.get(key).filter(|entry| entry.is_ours) else { return };
-        // Before the first look is over a pass may wait for the guard's memory: that says nothing new.
-        let before = || match entry.awaits {
-            None | Some(Awaits::Confirmation(_)) => None,
-            Some(Awaits::Saving(_)) => Some(entry.outbox.told.clone().unwrap_or_else(|| {
-                Verdict::new(Reason::Pending, "the zone is looked at for the first time")
-            })),
+        // Before the first look is over a pass, or an object that is let go, may wait for the guard's memory: that says
+        // nothing new.
+        let before = || {
+            let is_saving = matches!(entry.awaits, Some(Awaits::Saving(_)));
+            let first = || Verdict::new(Reason::Pending, "the zone is looked at for the first time");
+            let is_awaited = is_saving || entry.has_unwritten_releases();
+            is_awaited.then(|| entry.outbox.told.clone().unwrap_or_else(first))
         };
         let Some(verdict) = status::zone_verdict(entry).or_else(before) else { return };
         self.delegate(key);
@@ -294,6 +298,7 @@ impl Model {
                 // With our write may come an edit that its watch has not told yet.
                 self.see_zone(object);
                 self.report_zone(key);
+                self.release_remembered(key);
                 self.release_zone(key);
                 self.tell_waiting(key);
                 // A pass may have waited for the finalizer.

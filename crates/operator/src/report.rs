@@ -373,7 +373,11 @@ pub fn change_json(shown: &Shown<'_>) -> Value {
         (Some(_), _, _) => Some("Held"),
         (None, true, _) => Some("Observed"),
         (None, false, Cause::Drift) => Some("DriftDetected"),
-        (None, false, Cause::Wanted | Cause::Released(_) | Cause::Orphaned(_) | Cause::Pruned) => None,
+        (
+            None,
+            false,
+            Cause::Wanted | Cause::Released(_) | Cause::Orphaned(_) | Cause::Needed(_) | Cause::Pruned,
+        ) => None,
     };
     let message = match shown.is_settling {
         true => Some(SETTLING.to_owned()),
@@ -398,7 +402,11 @@ pub fn zone_change_json(shown: &ShownZone<'_>) -> Value {
         (Some(_), _, _) => Some("Held"),
         (None, true, _) => Some("Observed"),
         (None, false, Cause::Drift) => Some("DriftDetected"),
-        (None, false, Cause::Wanted | Cause::Released(_) | Cause::Orphaned(_) | Cause::Pruned) => None,
+        (
+            None,
+            false,
+            Cause::Wanted | Cause::Released(_) | Cause::Orphaned(_) | Cause::Needed(_) | Cause::Pruned,
+        ) => None,
     };
     json!({
         "operation": shown.change.operation.as_str(),

@@ -33,6 +33,9 @@ pub enum Cause {
     Released(HolderRef),
     /// No object is known to want it; only a person can say that it may go.
     Orphaned(HolderRef),
+    /// No object wants it any more, and another one that wants its place can't be served yet: only a person can say that
+    /// it may go before that.
+    Needed(HolderRef),
     /// It is not ours, and the zone removes what is not.
     Pruned,
 }
@@ -166,6 +169,17 @@ impl Edit {
     fn changes_comment(&self) -> bool {
         match self {
             Self::Update { before, after, role: Role::Data } => text(&before.comment) != text(&after.comment),
+            Self::Update { role: Role::Marker, .. } | Self::Create { .. } | Self::Delete { .. } => false,
+        }
+    }
+
+    /// Whether a record that carried a marker loses it: it is left behind.
+    pub fn disclaims(&self) -> bool {
+        match self {
+            Self::Update { before, after, role: Role::Data } => {
+                comment::split(&before.comment).marker.is_some()
+                    && comment::split(&after.comment).marker.is_none()
+            }
             Self::Update { role: Role::Marker, .. } | Self::Create { .. } | Self::Delete { .. } => false,
         }
     }

@@ -92,6 +92,7 @@ impl Place<'_> {
                     }
                     is_replaceable =
                         self.may_replace(record, holder) && !(is_txt && self.is_of_a_refused(record));
+                    is_replaceable &= !self.is_left_in_set(record);
                 }
             }
             pool.push(Candidate { record, claim, is_replaceable: is_replaceable && !self.is_reserved() });
@@ -170,6 +171,12 @@ impl Place<'_> {
         let is_known = |holder: &Holder| self.set.holders.contains(holder);
         self.situation.desired.is_refused(self.name, &record.rdata)
             && !self.situation.settled.has_value_of(self.name, &record.rdata, is_known)
+    }
+
+    /// Whether an object that is going leaves this value behind in a set that a marker claims as a whole.
+    pub(super) fn is_left_in_set(&self, record: &LiveRecord) -> bool {
+        matches!(self.situation.registry.form, Form::Txt(_))
+            && self.situation.desired.is_left(self.name, &record.rdata)
     }
 
     /// Whether a record may become another value of the set, or go.

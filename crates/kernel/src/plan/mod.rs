@@ -5,6 +5,7 @@
 
 mod change;
 mod evidence;
+mod given_up;
 mod judge;
 mod name;
 mod retype;

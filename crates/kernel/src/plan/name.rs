@@ -7,6 +7,7 @@ use crate::{
     name::Name,
     plan::{
         Cause, Change, Edit, Operation, Orphan, Plan, Role, Situation,
+        given_up::{given_up_beside, hold_kept, hold_needed, leave_behind},
         retype::{Removal, join},
         set::{SetPlan, claims_sets, delete, plan_set, unmarked},
     },
@@ -32,7 +33,8 @@ pub(super) fn plan_name(situation: &Situation<'_>, name: &Name, plan: &mut Plan)
     let mut removals = removals(situation, name, wishes, &claims, plan);
     for (set, set_plan) in &mut sets {
         if let Some(rejection) = neighbour_in_the_way(situation, name, set, set_plan, &claims, &removals) {
-            *set_plan = SetPlan { rejections: vec![rejection], ..SetPlan::default() };
+            let (needed, left) = (std::mem::take(&mut set_plan.needed), std::mem::take(&mut set_plan.left));
+            *set_plan = SetPlan { rejections: vec![rejection], needed, left, ..SetPlan::default() };
         }
         let is_missing = is_only_reported(situation, name, set) && !set_plan.creates.is_empty();
         if is_missing || !set_plan.rejections.is_empty() {
@@ -41,17 +43,23 @@ pub(super) fn plan_name(situation: &Situation<'_>, name: &Name, plan: &mut Plan)
         plan.rejections.append(&mut set_plan.rejections);
         let orphans: Vec<_> = set_plan.orphans.iter().map(|(record, holder)| (record, holder)).collect();
         hold_orphans(situation, name, &orphans, &claims, plan);
+        hold_needed(situation, name, &set_plan.needed, &claims, plan);
+        leave_behind(situation, name, &set_plan.left, &claims, plan);
         if set_plan.was_cut {
             plan.cut_comments.push((name.clone(), set.rtype));
         }
     }
-    keep_what_unmet_wishes_have(situation, name, &unmet, &sets, &mut removals, claims.records.len());
+    let kept =
+        keep_what_unmet_wishes_have(situation, name, &unmet, &sets, &mut removals, claims.records.len());
+    for removal in kept {
+        hold_kept(situation, name, removal, &claims, plan);
+    }
     for change in assemble(situation, name, sets, removals) {
         file(situation, &claims, change, plan);
     }
 }
 
-/// A wish that is not carried out must not cost the name what it has now (law 6).
+/// A wish that is not carried out must not cost the name what it has now (law 6). Returns what therefore stays.
 fn keep_what_unmet_wishes_have(
     situation: &Situation<'_>,
     name: &Name,
@@ -59,30 +67,34 @@ fn keep_what_unmet_wishes_have(
     sets: &[(&DesiredSet, SetPlan)],
     removals: &mut Vec<Removal>,
     live: usize,
-) {
+) -> Vec<Removal> {
     let is_reserved = |removal: &Removal| match &removal.cause {
         Cause::Released(holder) => situation.desired.is_reserved_for(name, holder),
-        Cause::Wanted | Cause::Drift | Cause::Orphaned(_) | Cause::Pruned => false,
+        Cause::Wanted | Cause::Drift | Cause::Orphaned(_) | Cause::Needed(_) | Cause::Pruned => false,
     };
     if unmet.is_empty() && !removals.iter().any(is_reserved) {
-        return;
+        return Vec::new();
     }
     let conflict =
         |one, other| situation.capabilities.conflict((name, &situation.registry.domain), one, other);
-    removals.retain(|removal| {
+    let stays = |removal: &mut Removal| {
         let is_replaced =
             sets.iter().any(|(set, plan)| !plan.creates.is_empty() && conflict(set.rtype, removal.rtype));
         // A marker whose data is gone already protects nothing.
-        removal.data.is_empty() || is_replaced || !unmet.iter().any(|rtype| conflict(*rtype, removal.rtype))
-    });
+        !removal.data.is_empty() && !is_replaced && unmet.iter().any(|rtype| conflict(*rtype, removal.rtype))
+    };
+    let mut kept: Vec<Removal> = removals.extract_if(.., stays).collect();
     let removed: usize = removals.iter().map(|removal| removal.data.len()).sum();
     let is_filled = |(set, plan): &(&DesiredSet, SetPlan)| {
         let comes = !plan.creates.is_empty() && !is_only_reported(situation, name, set);
         comes || !plan.updates.is_empty() || !plan.unchanged.is_empty()
     };
     if removed == live && !sets.iter().any(is_filled) {
-        removals.retain(|removal| removal.data.is_empty() || (unmet.is_empty() && !is_reserved(removal)));
+        let stays =
+            |removal: &mut Removal| !removal.data.is_empty() && (!unmet.is_empty() || is_reserved(removal));
+        kept.extend(removals.extract_if(.., stays));
     }
+    kept
 }
 
 /// Whether what differs from a wish is drift that is reported and left as it is.
@@ -129,7 +141,7 @@ fn assemble(
     changes
 }
 
-fn remove(name: &Name, removal: Removal) -> Change {
+pub(super) fn remove(name: &Name, removal: Removal) -> Change {
     let mut edits: Vec<Edit> = removal.data.iter().map(|record| delete(name, record)).collect();
     match crate::mutant::is_on("plan: claim goes first") {
         true => edits.splice(0..0, removal.marker).for_each(drop),
@@ -167,6 +179,13 @@ fn removals(
         let holder = if is_moved { &HolderRef::Unnamed } else { holder };
         is_ours_to_write && !desired.keeps(name, holder, |wanted| concern(wanted, rtype))
     };
+    // What stays loses its claim, and costs no wish anything; a claim on the set is another object's, too.
+    let may_be_left = |rtype: RecordType, holder: &HolderRef| {
+        may_go(rtype, holder) || (is_ours_to_write && !claims_sets(situation.registry, holder))
+    };
+    let is_left = |record: &LiveRecord, holder: &HolderRef| {
+        claims_sets(situation.registry, holder) && desired.is_left(name, &record.rdata)
+    };
     let is_awaited = |record: &LiveRecord, holder: &HolderRef| {
         let is_one = |holder: &Holder| desired.awaited(name).any(|awaited| awaited == holder);
         desired.awaited(name).any(|awaited| holder.names(awaited))
@@ -180,16 +199,30 @@ fn removals(
     for run in claims.records.chunk_by(|one, other| one.0.rdata.rtype() == other.0.rdata.rtype()) {
         let rtype = run[0].0.rdata.rtype();
         if is_wanted(rtype) {
+            if let Some(set) = wishes.iter().find(|set| set.rtype == rtype && set.values == Values::Unknown) {
+                let (needed, left) = given_up_beside(situation, name, set, run);
+                hold_needed(situation, name, &needed, claims, plan);
+                leave_behind(situation, name, &left, claims, plan);
+            }
             continue;
         }
         let (mut released, mut pruned, mut orphaned) = (Vec::new(), Vec::new(), Vec::new());
-        let mut disowned = Vec::new();
+        let (mut disowned, mut needed) = (Vec::new(), Vec::new());
         let mut released_from = HolderRef::Unnamed;
         for (record, claim) in run {
             match claim {
                 _ if record.read_only && !crate::mutant::is_on("plan: read-only goes") => {}
                 // Its values are not known: this may be one of them.
                 Claim::Ours { holder, .. } if is_awaited(record, holder) => {}
+                // A claim on the set does not say whose value it is: this one stays, and the claim goes.
+                Claim::Ours { holder, .. }
+                    if is_left(record, holder)
+                        && may_go(rtype, holder)
+                        && (evidence.releases((name, rtype), holder)
+                            || evidence.retains((name, rtype), holder)) =>
+                {
+                    disowned.push((*record, holder))
+                }
                 Claim::Ours { holder, .. }
                     if may_go(rtype, holder) && evidence.releases((name, rtype), holder) =>
                 {
@@ -197,9 +230,17 @@ fn removals(
                     released.push((*record).clone());
                 }
                 Claim::Ours { holder, .. }
-                    if may_go(rtype, holder) && evidence.retains((name, rtype), holder) =>
+                    if may_be_left(rtype, holder) && evidence.retains((name, rtype), holder) =>
                 {
                     disowned.push((*record, holder))
+                }
+                // An object that can't be served asks for this set, or one in its way.
+                Claim::Ours { holder, .. }
+                    if is_ours_to_write
+                        && !evidence.is_complete()
+                        && evidence.releases((name, rtype), holder) =>
+                {
+                    needed.push(((*record).clone(), holder.clone()))
                 }
                 // An object that can't be served now may mean this very record.
                 Claim::Ours { holder, .. }
@@ -213,6 +254,7 @@ fn removals(
         }
         let ours = run.iter().filter(|(record, claim)| claim.is_ours() && !record.read_only).count();
         hold_orphans(situation, name, &orphaned, claims, plan);
+        hold_needed(situation, name, &needed, claims, plan);
         // The claim on a whole set goes with the last of it.
         let all_go = released.len() + disowned.len() == ours;
         let marker = if all_go { marker_delete(claims, rtype) } else { None };
@@ -264,7 +306,7 @@ fn is_wanted_by_namespace_of(holder: &HolderRef, wishes: &[DesiredSet]) -> bool 
 }
 
 /// Leaves a set behind: only our claim on it goes.
-fn disown(
+pub(super) fn disown(
     situation: &Situation<'_>,
     name: &Name,
     records: &[(&LiveRecord, &HolderRef)],
@@ -291,7 +333,7 @@ fn disown(
     file(situation, claims, change, plan);
 }
 
-fn marker_delete(claims: &NameClaims<'_>, rtype: RecordType) -> Option<Edit> {
+pub(super) fn marker_delete(claims: &NameClaims<'_>, rtype: RecordType) -> Option<Edit> {
     let marker = claims.marker(rtype)?;
     let is_ours = marker.claim.is_ours() && marker.place == MarkerPlace::Typed;
     is_ours.then(|| Edit::Delete {
@@ -393,7 +435,7 @@ fn neighbour_in_the_way(
 }
 
 /// Puts a change where the zone's policy wants it.
-fn file(situation: &Situation<'_>, claims: &NameClaims<'_>, mut change: Change, plan: &mut Plan) {
+pub(super) fn file(situation: &Situation<'_>, claims: &NameClaims<'_>, mut change: Change, plan: &mut Plan) {
     change.claims = lasting_claims(&change, claims);
     let is_withheld = match situation.rules.policy {
         Policy::Sync | Policy::Observe => false,

@@ -27,6 +27,10 @@ pub(super) struct SetPlan {
     pub(super) unchanged: Vec<Rdata>,
     /// Ours, of holders that do not want this set and did not give it up.
     pub(super) orphans: Vec<(LiveRecord, HolderRef)>,
+    /// Given up, and kept for the sake of a wish that can't be served.
+    pub(super) needed: Vec<(LiveRecord, HolderRef)>,
+    /// To be left behind, in a set that can't be served.
+    pub(super) left: Vec<(LiveRecord, HolderRef)>,
     pub(super) rejections: Vec<Rejection>,
     /// Whether a record of ours was there before.
     pub(super) was_ours: bool,
@@ -51,11 +55,24 @@ pub(super) fn plan_set(
     wanted: &[Wanted],
     claims: &NameClaims<'_>,
 ) -> SetPlan {
-    let mut plan = SetPlan::default();
     let here: Vec<&(&LiveRecord, Claim)> =
         claims.records.iter().filter(|(record, _)| record.rdata.rtype() == set.rtype).collect();
     let place = Place { situation, name, set };
+    let mut plan = plan_values(&place, &here, wanted, claims);
+    if !plan.rejections.is_empty() || place.is_reserved() {
+        place.note_given_up(&here, &mut plan);
+    }
+    plan
+}
 
+fn plan_values(
+    place: &Place<'_>,
+    here: &[&(&LiveRecord, Claim)],
+    wanted: &[Wanted],
+    claims: &NameClaims<'_>,
+) -> SetPlan {
+    let mut plan = SetPlan::default();
+    let Place { situation, name, set } = *place;
     if let Some(Claim::Foreign { owner }) = claims.marker(set.rtype).map(|marker| &marker.claim) {
         plan.rejections.push(place.owned_by(owner));
         return plan;
@@ -65,7 +82,7 @@ pub(super) fn plan_set(
         return plan;
     }
     let (mut pool, accepted) = if place.is_judged_whole() {
-        match place.judge_whole(&here, wanted, claims.marker(set.rtype)) {
+        match place.judge_whole(here, wanted, claims.marker(set.rtype)) {
             Ok(pool) => (pool, wanted.iter().collect::<Vec<_>>()),
             Err(rejection) => {
                 plan.rejections.push(rejection);
@@ -73,7 +90,7 @@ pub(super) fn plan_set(
             }
         }
     } else {
-        place.judge_each(&here, wanted, &mut plan)
+        place.judge_each(here, wanted, &mut plan)
     };
     let unreleased = place.unreleased(claims, wanted);
     if unreleased.is_some() {
@@ -102,7 +119,7 @@ pub(super) fn plan_set(
         if is_left {
             plan.endings.extend(unmarked(situation.registry, name, candidate.record));
         }
-        !is_left
+        !is_left && !place.is_left_in_set(candidate.record)
     });
     if !place.is_reserved() {
         let is_kept = |holder: &HolderRef| {
@@ -164,6 +181,42 @@ fn orphan(candidate: &Candidate<'_>) -> Option<(LiveRecord, HolderRef)> {
 // === impl Place ===
 
 impl Place<'_> {
+    /// Notes what other holders have in a set that can't be served as it is wanted. What they gave up stays, and only a
+    /// person can say that it goes before that; what they leave behind loses its claim; the rest are orphans.
+    fn note_given_up(&self, here: &[&(&LiveRecord, Claim)], plan: &mut SetPlan) {
+        let (evidence, place) = (self.situation.evidence, (self.name, self.set.rtype));
+        if evidence.is_complete() {
+            return;
+        }
+        for (record, claim) in here {
+            let Claim::Ours { holder, .. } = claim else { continue };
+            let mut edits = plan.updates.iter().chain(&plan.endings);
+            let is_touched = edits.any(|edit| edit.before().is_some_and(|before| before.id == record.id));
+            let is_used = is_touched || plan.unchanged.contains(&record.rdata);
+            let has_other = self.awaits(holder) || self.set.holders.iter().any(|one| holder.names(one));
+            if record.read_only || is_used || has_other {
+                continue;
+            }
+            let given_up = ((*record).clone(), holder.clone());
+            if evidence.retains(place, holder) {
+                plan.left.push(given_up);
+            } else if evidence.releases(place, holder)
+                && !self.is_mixed(holder)
+                && !self.is_of_a_refused(record)
+                && !self.is_left_in_set(record)
+            {
+                plan.needed.push(given_up);
+            } else if !self.is_reserved()
+                && !self.is_mixed(holder)
+                && !evidence.releases(place, holder)
+                && !evidence.awaits(place, holder)
+                && !plan.orphans.contains(&given_up)
+            {
+                plan.orphans.push(given_up);
+            }
+        }
+    }
+
     fn difference(&self, candidate: &Candidate<'_>, value: &Wanted, was_cut: &mut bool) -> Option<Edit> {
         let record = candidate.record;
         let is_same_answer = (record.ttl == self.set.ttl || self.has_automatic_ttl())

@@ -64,8 +64,9 @@ pub fn a_quiet_system_makes_no_writes(case: &Case) -> TestCaseResult {
     let mut zone = case.zone();
     let waits_for_arrivals = {
         let all = plan(&case.situation(&zone), Scope::Zone).changes;
-        let orphaned = all.iter().filter(|change| matches!(change.cause, Cause::Orphaned(_))).count();
-        applied(case, &zone).len() + orphaned < all.len()
+        let asks_a_person = |change: &&Change| matches!(change.cause, Cause::Orphaned(_) | Cause::Needed(_));
+        let held = all.iter().filter(asks_a_person).count();
+        applied(case, &zone).len() + held < all.len()
     };
     // What one object leaves behind another may take by Force, which is a second step.
     let is_given_up = is_given_up(case);

@@ -5,13 +5,14 @@ mod telling;
 use std::{
     hash::{DefaultHasher, Hash, Hasher},
     sync::Arc,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
 use kube::ResourceExt;
 use zonekeeper_api::{
-    API_VERSION, ConditionType, Reason, RecordSet, RecordSetSpec, RecordSetStatus, WrittenRecord,
+    API_VERSION, ConditionType, DeletionPolicy, Reason, RecordSet, RecordSetSpec, RecordSetStatus,
+    WrittenRecord,
     wellknown::{RECONCILE_REQUESTED_AT, RECORD_FINALIZER},
 };
 use zonekeeper_kernel::{
@@ -67,6 +68,8 @@ pub struct RecordEntry {
     cut_told: Option<i64>,
     /// In which generation it was told that an address has no reverse zone here.
     pub reverse_told: Option<i64>,
+    /// Since when it could go only if its record stayed.
+    pub stuck_since: Option<Instant>,
     /// Why it can't be read, where that is so.
     pub unreadable: Option<Verdict>,
     pub outbox: StatusOutbox,
@@ -120,6 +123,7 @@ impl RecordEntry {
             elsewhere: SmallSet::default(),
             cut_told: None,
             reverse_told: None,
+            stuck_since: None,
             unreadable: None,
             outbox,
         }
@@ -128,6 +132,11 @@ impl RecordEntry {
     /// Whether it is being deleted.
     pub fn is_leaving(&self) -> bool {
         self.object.metadata.deletion_timestamp.is_some()
+    }
+
+    /// Whether it is being deleted, and leaves its record behind.
+    pub fn is_retaining(&self) -> bool {
+        self.is_leaving() && self.object.spec.deletion_policy == DeletionPolicy::Retain
     }
 
     /// Whether we have to look after it before it may go.
@@ -453,6 +462,12 @@ impl Model {
         let object = entry.object.clone();
         let zones = object.status.iter().flat_map(|status| &status.zones);
         let mut places: Vec<(ZoneKey, Name)> = entry.places.keys().cloned().collect();
+        if entry.is_retaining() && entry.unreadable.is_none() {
+            // A status may not say yet what was written: without the object its record would be one of an object that is
+            // gone, and be deleted.
+            let Placement { placed, .. } = self.placement_of(&object);
+            places.extend(placed.iter().map(|(zone, name)| (zone.clone(), name.clone())));
+        }
         for zone in zones {
             let zone = ZoneKey { namespace: zone.namespace.clone(), name: zone.name.clone() };
             let Some(domain) =

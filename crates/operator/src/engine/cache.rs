@@ -8,6 +8,7 @@ use std::{
 use tokio::time::Instant;
 use zonekeeper_kernel::{
     name::Name,
+    rdata::Rdata,
     record::{Live, LiveRecord, MarkerIndex, RecordId},
 };
 use zonekeeper_providers::{Effect, Ids, ProviderError, ZoneAccess};
@@ -166,7 +167,7 @@ impl Cache {
             records.extend(found);
         }
         self.recent.extend(looked);
-        Ok(records)
+        Ok(without_ghosts(records, &self.recent))
     }
 
     /// A record as we wrote it, or as a read by its id showed it since; none where it is gone.
@@ -214,4 +215,18 @@ impl Cache {
         }
         effect.patch(&mut self.live);
     }
+}
+
+/// No provider holds a value twice at a name: what is listed beside the same value of ours was there before, and the
+/// listing is behind.
+fn without_ghosts(
+    mut records: Vec<(Name, LiveRecord)>,
+    recent: &BTreeMap<RecordId, Written>,
+) -> Vec<(Name, LiveRecord)> {
+    let is_ours = |record: &LiveRecord| recent.contains_key(&record.id);
+    let ours = records.iter().filter(|(_, record)| is_ours(record));
+    let ours: BTreeSet<(Name, Rdata)> =
+        ours.map(|(name, record)| (name.clone(), record.rdata.clone())).collect();
+    records.retain(|(name, record)| is_ours(record) || !ours.contains(&(name.clone(), record.rdata.clone())));
+    records
 }

@@ -96,6 +96,7 @@ impl Told {
             Cause::Wanted => ("wanted", None),
             Cause::Drift => ("drift", None),
             Cause::Released(holder) => ("released", Some(holder.to_string())),
+            Cause::Needed(holder) => ("needed", Some(holder.to_string())),
             Cause::Orphaned(holder) => ("orphaned", Some(holder.to_string())),
             Cause::Pruned => ("pruned", None),
         };

@@ -2,7 +2,9 @@
 
 mod cache;
 mod drift;
+mod going;
 mod intents;
+mod known;
 mod log;
 pub mod open;
 mod outcomes;
@@ -30,19 +32,19 @@ use zonekeeper_kernel::{
     capability::Capabilities,
     claim::{Claim, Known, KnownIds, NameClaims},
     guard::{self, Approval, Changes, Subject, Verdict, Window},
-    holder::{Holder, HolderRef},
+    holder::HolderRef,
     marker::{Form, comment},
     name::Name,
     plan::{Cause, Change, Evidence, Operation, Plan, Scope, Settled, Situation, plan},
     rdata::{Rdata, RecordType},
-    record::{LiveRecord, RecordId},
+    record::LiveRecord,
     render,
     resolve::Incumbents,
     zone::Policy,
     zone_change::Fields,
     zone_state::ParentDs,
 };
-use zonekeeper_providers::{Asks, CacheState, Ids, Listing, ProviderError, ZoneAccess};
+use zonekeeper_providers::{Asks, CacheState, Listing, ProviderError, ZoneAccess};
 
 use zonekeeper_kernel::desired::{Desired, DesiredSet};
 
@@ -183,7 +185,9 @@ impl ZoneWorker {
             Err(ProviderError::RateLimited { .. }) if self.cache.put_off_scan() => false,
             other => other?,
         };
-        self.forget_what_is_gone(is_listed);
+        if is_listed {
+            self.note_listed();
+        }
         if is_listed || !self.zone.is_read() {
             self.zone.read(&*self.access, &self.settings.wish, self.asks).await;
         }
@@ -193,17 +197,11 @@ impl ZoneWorker {
     /// Reads some names afresh.
     async fn refresh(&mut self, names: &BTreeSet<Name>) -> Result<(), ProviderError> {
         let is_listed = self.cache.refresh(&*self.access, names).await?;
-        self.forget_what_is_gone(is_listed);
-        Ok(())
-    }
-
-    /// What a listing does not hold is not known by its id any more, where another record may have that one day.
-    fn forget_what_is_gone(&mut self, is_listed: bool) {
-        let Known::Ids(known) = &mut self.known else { return };
-        if !is_listed || self.access.traits().ids == Ids::Unique || known.is_empty() {
-            return;
+        match is_listed {
+            true => self.note_listed(),
+            false => self.note_read(names),
         }
-        known.keep_only(self.cache.live().iter().flat_map(|(_, records)| records).map(|record| &record.id));
+        Ok(())
     }
 
     /// Forgets what was read: it is not true any more.
@@ -340,13 +338,6 @@ impl ZoneWorker {
         (Instant::now(), Window { owned_at_start: self.owned, ..Window::default() })
     }
 
-    /// Takes records for ours that a RecordSet's status knows, each at this name and type only.
-    pub fn recall(&mut self, ids: impl IntoIterator<Item = (RecordId, (Name, RecordType), Holder)>) {
-        if let Known::Ids(known) = &mut self.known {
-            ids.into_iter().for_each(|(id, place, holder)| known.insert(id, place, holder));
-        }
-    }
-
     /// Takes a wish for applied: what differs from it is drift.
     pub fn settled_before(&mut self, name: Name, set: DesiredSet) {
         self.settled.insert(name, set);
@@ -362,14 +353,6 @@ impl ZoneWorker {
     /// Assumes: the zone was observed.
     pub fn shows_our_id(&self) -> bool {
         self.settings.registry.is_named_in(self.cache.live())
-    }
-
-    /// Forgets whose a record is: where no marker says so either, it has no owner from now on.
-    pub fn disclaim(&mut self, name: &Name, rdata: &Rdata) {
-        let Known::Ids(known) = &mut self.known else { return };
-        for record in self.cache.live().at(name).iter().filter(|record| record.rdata == *rdata) {
-            known.remove(&record.id);
-        }
     }
 
     /// Whether a record that is ours was published under our own owner id: how those of an id that was taken over

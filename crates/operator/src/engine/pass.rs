@@ -448,7 +448,7 @@ impl ZoneWorker {
 
 /// Who a written record is for, where an object wants it.
 fn holder_of<'a>(change: &'a Change, edit: &Edit) -> Option<&'a Holder> {
-    edit.after().and_then(|_| change.holders.first())
+    edit.after().filter(|_| !edit.disclaims()).and_then(|_| change.holders.first())
 }
 
 /// Whether everything that is to be done was done before: the provider says yes and does not keep it.

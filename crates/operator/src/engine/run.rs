@@ -24,14 +24,14 @@ use zonekeeper_model::{
     conditions::Verdict,
     holders::About,
     pass::{
-        Applied, IntentState, Left, Needs, Outstanding, PassRequest, PassResult, Reserved, Survey, ZonePass,
+        Applied, IntentState, Needs, Outstanding, PassRequest, PassResult, Reserved, Survey, ZonePass,
         ZoneSurvey,
     },
     reasons,
 };
 
 use crate::engine::{
-    Deletes, GuardMemory, Order, Pass, Waiting, ZoneWorker, drift, outcomes::Fates, plan_status,
+    Deletes, GuardMemory, Order, Pass, Waiting, ZoneWorker, drift, going, outcomes::Fates, plan_status,
     resolve_intents, zone_work,
 };
 
@@ -66,6 +66,7 @@ pub async fn run_pass(request: PassRequest, worker: &mut ZoneWorker) -> Result<P
         }
     }
     note_refused_values(&request, &mut desired, &rejections);
+    going::note_retained(&request, worker, &mut desired);
     recall_settled(&request, worker, &desired);
     let names = request.names.clone();
     let scope = names.as_ref().map_or(Scope::Zone, Scope::Names);
@@ -73,7 +74,7 @@ pub async fn run_pass(request: PassRequest, worker: &mut ZoneWorker) -> Result<P
     if let Some(why) = request.read_only.clone() {
         return Ok(PassResult::Done(Box::new(refused(request, worker, unproven, why))));
     }
-    let orphans = orphans(worker, unproven, &rejections);
+    let orphans = orphans(&request, worker, unproven, &rejections);
     let is_ours = |orphan: &Orphan| worker.is_published_by_us(&orphan.name, &orphan.rdata);
     let abouts: Vec<About> = orphans
         .iter()
@@ -103,7 +104,10 @@ pub async fn run_pass(request: PassRequest, worker: &mut ZoneWorker) -> Result<P
         let needs = Needs::Saved(record);
         return Ok(PassResult::Interrupted { applied: applied(pass.applied, &pass.approved), needs });
     }
-    let is_left = |orphan: &&Orphan| evidence.retains((&orphan.name, orphan.rdata.rtype()), &orphan.holder);
+    let is_left = |orphan: &&Orphan| {
+        let place = (&orphan.name, orphan.rdata.rtype());
+        evidence.retains(place, &orphan.holder) || desired.is_left(&orphan.name, &orphan.rdata)
+    };
     orphans.iter().filter(is_left).for_each(|orphan| worker.disclaim(&orphan.name, &orphan.rdata));
     // What an owner before us has published is judged record by record.
     let has_unread_names = orphans.iter().zip(&abouts).any(|(orphan, about)| {
@@ -111,7 +115,7 @@ pub async fn run_pass(request: PassRequest, worker: &mut ZoneWorker) -> Result<P
         let is_there = || worker.held_at(&about.name).iter().any(|(live, _)| live.rdata == orphan.rdata);
         about.is_ours && about.is_of_source() && !is_released && is_there()
     });
-    let mut account = account(request, worker, &desired, rejections, pass);
+    let mut account = account(request, worker, (&desired, &evidence), rejections, pass);
     if let Some(survey) = &mut account.survey {
         survey.has_unread_names = has_unread_names;
     }
@@ -176,6 +180,7 @@ fn refused(request: PassRequest, worker: &ZoneWorker, plan: Plan, why: Verdict) 
             sources: request.zone.sources,
             has_unread_names: true,
             read_only: Some(why),
+            gone: BTreeSet::new(),
             zone: ZoneSurvey::default(),
         }),
         applied: Vec::new(),
@@ -207,30 +212,10 @@ fn survey_of_zone(request: &PassRequest, worker: &ZoneWorker, pass: &Pass) -> Zo
     }
 }
 
-/// Which of those that wish something no more hold it still.
-fn left(request: &PassRequest, worker: &ZoneWorker, fates: &Fates<'_>) -> Vec<Left> {
-    let wished: BTreeSet<_> =
-        request.wishes.iter().map(|(name, intent)| (name, &intent.holder, intent.rtype)).collect();
-    let left = request.departing.iter().map(|(name, object)| {
-        let holder = Holder::new("recordset", &object.0, &object.1);
-        let wishes_it = |rtype: RecordType| wished.contains(&(name, &holder, rtype));
-        let held = worker.held_at(name);
-        let is_left =
-            held.iter().any(|(record, named)| named.names(&holder) && !wishes_it(record.rdata.rtype()));
-        let why = is_left.then(|| {
-            fates.unfinished(name, |_| true).unwrap_or_else(|| {
-                Verdict::new(Reason::Pending, "it is not known yet whether the old record may go")
-            })
-        });
-        Left { object: object.clone(), name: name.clone(), why }
-    });
-    left.collect()
-}
-
 fn account(
     request: PassRequest,
     worker: &ZoneWorker,
-    desired: &Desired,
+    (desired, evidence): (&Desired, &Evidence),
     rejections: Vec<Rejection>,
     mut pass: Pass,
 ) -> ZonePass {
@@ -275,7 +260,7 @@ fn account(
             has_written: fates.has_written(name, intent),
         });
     }
-    let left = left(&request, worker, &fates);
+    let left = going::left(&request, worker, &fates, (desired, evidence));
     let zone = survey_of_zone(&request, worker, &pass);
     let survey = request.names.is_none().then(|| Survey {
         zone,
@@ -287,6 +272,7 @@ fn account(
         sources: request.zone.sources.clone(),
         has_unread_names: false,
         read_only: None,
+        gone: going::gone(&request, worker),
         outstanding,
     });
     ZonePass {
@@ -317,7 +303,7 @@ pub fn concerns(change: &Change, name: &Name, intent: &Intent) -> bool {
 }
 
 /// Records of which it must be known whether their holders still want them.
-fn orphans(worker: &ZoneWorker, plan: Plan, rejections: &[Rejection]) -> Vec<Orphan> {
+fn orphans(request: &PassRequest, worker: &ZoneWorker, plan: Plan, rejections: &[Rejection]) -> Vec<Orphan> {
     // No evidence is sought for holders that were rejected in this pass: they still want what they have.
     let is_refused = |orphan: &Orphan, rejection: &Rejection| {
         orphan.holder.names(&rejection.holder)
@@ -326,6 +312,12 @@ fn orphans(worker: &ZoneWorker, plan: Plan, rejections: &[Rejection]) -> Vec<Orp
     let is_open = |orphan: &Orphan| !rejections.iter().any(|rejection| is_refused(orphan, rejection));
     let mut orphans = in_the_way(worker, &plan);
     orphans.extend(plan.orphans);
+    // What stays for another object's sake is no orphan: of that, too, it must be known that it was given up.
+    for orphan in going::held(request, worker) {
+        if !orphans.contains(&orphan) {
+            orphans.push(orphan);
+        }
+    }
     orphans.retain(is_open);
     orphans
 }

@@ -20,8 +20,10 @@ use serde_json::json;
 use tokio::sync::{Semaphore, mpsc};
 
 use zonekeeper_model::events::ObjectEvent;
+use zonekeeper_providers::fence::Fence;
 
 use crate::{
+    kube::fenced::fenced,
     runner::tasks::{self, Task},
     serve::Metrics,
 };
@@ -72,8 +74,8 @@ struct Said {
 // === impl EventPublisher ===
 
 impl EventPublisher {
-    /// A teller in the name of this instance.
-    pub fn new(client: Client, instance: String, metrics: Arc<Metrics>) -> Self {
+    /// A teller in the name of this instance, which tells nothing while the lease is not held.
+    pub fn new(client: Client, instance: String, metrics: Arc<Metrics>, fence: Arc<dyn Fence>) -> Self {
         let (queue, mut waiting) = mpsc::channel::<ObjectEvent>(WAITING);
         let instance: Arc<str> = instance.into();
         tokio::spawn(async move {
@@ -83,10 +85,11 @@ impl EventPublisher {
                 tokio::time::sleep(pace.next(Instant::now())).await;
                 let Ok(slot) = slots.clone().acquire_owned().await else { return };
                 let said = recent.note(fingerprint(&saying), Instant::now());
-                let (client, instance) = (client.clone(), instance.clone());
+                let (client, instance, fence) = (client.clone(), instance.clone(), fence.clone());
                 tokio::spawn(async move {
                     let _slot = slot;
-                    let publish = tokio::time::timeout(PATIENCE, publish(saying, client, &instance, said));
+                    let publish =
+                        tokio::time::timeout(PATIENCE, publish(saying, client, &instance, said, &fence));
                     match tasks::caught(Task::Event, publish).await {
                         Some(Ok(Ok(()))) | None => {}
                         Some(Ok(Err(error))) => tracing::debug!(%error, "an Event was not taken"),
@@ -166,7 +169,13 @@ fn fingerprint(told: &ObjectEvent) -> u64 {
 }
 
 /// Makes an Event, or counts the one that says the same.
-async fn publish(told: ObjectEvent, client: Client, instance: &str, said: Said) -> kube::Result<()> {
+async fn publish(
+    told: ObjectEvent,
+    client: Client,
+    instance: &str,
+    said: Said,
+    fence: &Arc<dyn Fence>,
+) -> kube::Result<()> {
     // Events of objects without a namespace live there.
     let namespace = told.object.namespace.clone().unwrap_or_else(|| "default".into());
     let events: Api<Event> = Api::namespaced(client, &namespace);
@@ -174,12 +183,12 @@ async fn publish(told: ObjectEvent, client: Client, instance: &str, said: Said) 
     if let Some(series) = &event.series {
         let name = event.metadata.name.as_deref().unwrap_or_default();
         let patch = Patch::Merge(json!({ "series": series }));
-        match events.patch(name, &PatchParams::default(), &patch).await {
+        match fenced(fence, events.patch(name, &PatchParams::default(), &patch)).await {
             Err(error) if is_not_found(&error) => {}
             answer => return answer.map(drop),
         }
     }
-    events.create(&PostParams::default(), &event).await.map(drop)
+    fenced(fence, events.create(&PostParams::default(), &event)).await.map(drop)
 }
 
 fn event_of(told: ObjectEvent, instance: &str, said: Said) -> Event {

@@ -3,6 +3,7 @@
 pub mod children;
 pub mod confirm;
 pub mod events;
+pub mod fenced;
 pub mod fresh;
 pub mod lease;
 pub mod marker_key;

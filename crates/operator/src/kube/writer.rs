@@ -14,8 +14,12 @@ use zonekeeper_model::{
     objects::Kind,
     outbox::{Part, Writable, Write},
 };
+use zonekeeper_providers::fence::Fence;
 
-use crate::runner::tasks::{self, Task};
+use crate::{
+    kube::fenced::fenced,
+    runner::tasks::{self, Task},
+};
 
 /// More at once would only wait in the API server.
 const AT_ONCE: usize = 24;
@@ -32,6 +36,7 @@ const FEW: usize = 2;
 pub struct Writer {
     client: Client,
     events: UnboundedSender<ModelEvent>,
+    fence: Arc<dyn Fence>,
     slots: Arc<Semaphore>,
     status_slots: Arc<Semaphore>,
     meanwhile: Arc<Semaphore>,
@@ -40,12 +45,13 @@ pub struct Writer {
 // === impl Writer ===
 
 impl Writer {
-    /// A writer that answers to the model.
-    pub fn new(client: Client, events: UnboundedSender<ModelEvent>) -> Self {
+    /// A writer that answers to the model, and writes while the lease is held.
+    pub fn new(client: Client, events: UnboundedSender<ModelEvent>, fence: Arc<dyn Fence>) -> Self {
         let slots = |count| Arc::new(Semaphore::new(count));
         Self {
             client,
             events,
+            fence,
             slots: slots(AT_ONCE),
             status_slots: slots(STATUSES_AT_ONCE),
             meanwhile: slots(STATUSES_MEANWHILE),
@@ -94,7 +100,7 @@ impl Writer {
                     Part::Finalizers => api.patch(&key.1, &merging(), &Patch::Merge(&body)).await,
                 }
             };
-            let message = match tasks::caught(Task::Write, write).await {
+            let message = match tasks::caught(Task::Write, fenced(&writer.fence, write)).await {
                 // Its answer can't be read either.
                 _ if part == Part::Conditions => return,
                 Some(Ok(mut object)) => {

@@ -34,8 +34,8 @@ use crate::{
     declare,
     engine::open::Engine,
     kube::{
-        children, confirm, events::EventPublisher, fresh::Memory, marker_key, secrets, source_watch, watch,
-        writer::Writer,
+        children, confirm, events::EventPublisher, fenced::fenced, fresh::Memory, marker_key, secrets,
+        source_watch, watch, writer::Writer,
     },
     runner::check::CheckContext,
     serve::{Ear, Health, Metrics},
@@ -99,8 +99,13 @@ pub async fn run(options: Options, owner: String) {
     let instance = std::env::var("POD_NAME").unwrap_or_else(|_| "zonekeeper".into());
     let mut model = Model::new(options.namespace, options.controller_name, owner, clock::now());
     let mut runner = Runner {
-        writer: Writer::new(options.client.clone(), sender.clone()),
-        teller: EventPublisher::new(options.client.clone(), instance, options.metrics.clone()),
+        writer: Writer::new(options.client.clone(), sender.clone(), options.fence.clone()),
+        teller: EventPublisher::new(
+            options.client.clone(),
+            instance,
+            options.metrics.clone(),
+            options.fence.clone(),
+        ),
         client: options.client,
         watching: options.watching,
         events: sender,
@@ -173,17 +178,19 @@ impl Runner {
             Effect::WriteEndpoint { object, resource, status } => {
                 let api =
                     Api::<DynamicObject>::namespaced_with(self.client.clone(), &object.namespace, &resource);
+                let fence = self.fence.clone();
                 tokio::spawn(async move {
                     let parameters =
                         PatchParams { field_manager: Some(MANAGER.into()), ..PatchParams::default() };
                     let patch = Patch::Merge(&status);
-                    if let Err(error) = api.patch_status(&object.name, &parameters, &patch).await {
+                    let write = api.patch_status(&object.name, &parameters, &patch);
+                    if let Err(error) = fenced(&fence, write).await {
                         tracing::debug!(%error, %object, "the status of a DNSEndpoint was not taken");
                     }
                 });
             }
             Effect::WriteChild(child, write) => {
-                self.answer(children::write(child, write, self.client.clone()));
+                self.answer(children::write(child, write, self.client.clone(), self.fence.clone()));
             }
             Effect::AskParent { zone, domain, attempt } => {
                 self.answer(parent::ask(zone, domain, attempt, self.resolver.clone()));
@@ -219,7 +226,9 @@ impl Runner {
                 self.answer(pass::run(*request, self.engine.clone(), self.metrics.clone()));
             }
             Effect::AskAddresses(request) => self.answer(addresses::ask(*request, self.reachable.clone())),
-            Effect::CreateMarkerKey(key) => self.answer(marker_key::create(self.client.clone(), key)),
+            Effect::CreateMarkerKey(key) => {
+                self.answer(marker_key::create(self.client.clone(), key, self.fence.clone()));
+            }
             Effect::Declare(provider, zone) => {
                 let named =
                     declare::domain(&zone).and_then(|domain| Ok((domain, declare::authority(&zone)?)));
