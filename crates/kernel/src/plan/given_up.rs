@@ -15,6 +15,9 @@ use crate::{
     record::LiveRecord,
 };
 
+/// Records of ours, and for whom they are.
+type Owned = Vec<(LiveRecord, HolderRef)>;
+
 /// Holds what was given up and stays for another object's sake, so that its object can say why it waits.
 pub(super) fn hold_kept(
     situation: &Situation<'_>,
@@ -78,7 +81,7 @@ pub(super) fn given_up_beside(
     name: &Name,
     set: &DesiredSet,
     run: &[(&LiveRecord, Claim)],
-) -> (Vec<(LiveRecord, HolderRef)>, Vec<(LiveRecord, HolderRef)>) {
+) -> (Owned, Owned) {
     let (mut needed, mut left) = (Vec::new(), Vec::new());
     let place = (name, set.rtype);
     for (record, claim) in run.iter().filter(|(record, _)| !record.read_only) {
