@@ -4,13 +4,23 @@ use std::collections::BTreeMap;
 
 use crate::{
     plan::{Cause, Operation},
+    transfer_key::TransferKey,
     zone::{Drift, Policy, Rules},
+    zone_state::Contents,
 };
 
 /// The field that stands for the zone itself, in changes that create or delete it.
 pub const ZONE: &str = "zone";
 /// The field that says whether the zone is signed.
 pub const DNSSEC: &str = "dnssec";
+/// The field that says how the zone is set up.
+pub const TYPE: &str = "type";
+/// The value of [`TYPE`] for a zone that is transferred from other servers.
+pub const SECONDARY: &str = "\"secondary\"";
+/// The servers that such a zone is transferred from.
+pub const PRIMARIES: &str = "primaries";
+/// The name of the key for these transfers.
+pub const TRANSFER_TSIG: &str = "transferTsig";
 
 /// What is configured of a zone: values by field. A value is a text in one fixed form, so that equal ones are equal.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -23,6 +33,8 @@ pub struct ZoneWish {
     pub presence: Presence,
     /// How it is to be configured.
     pub fields: Fields,
+    /// The key behind [`TRANSFER_TSIG`].
+    pub transfer_key: Option<TransferKey>,
 }
 
 /// Whether a zone is to be there.
@@ -254,6 +266,14 @@ impl ZoneWish {
     pub fn is_empty(&self) -> bool {
         self.presence == Presence::Unmanaged && self.fields.is_empty()
     }
+
+    /// Whose records the zone is to have.
+    pub fn contents(&self) -> Contents {
+        match self.fields.get(TYPE) {
+            Some(SECONDARY) => Contents::Copies,
+            Some(_) | None => Contents::Own,
+        }
+    }
 }
 
 // === impl ZoneChange ===
@@ -341,6 +361,7 @@ mod tests {
         let wish = ZoneWish {
             presence: Presence::Created,
             fields: fields(&[("paused", "false"), ("settings.ssl", "\"strict\"")]),
+            ..ZoneWish::default()
         };
         let live = fields(&[("paused", "false"), ("settings.ssl", "\"full\""), ("type", "\"full\"")]);
         let plan = plan(&wish, ZoneLive::There(&live), &Fields::default(), &Rules::default());
@@ -364,7 +385,11 @@ mod tests {
         let rules = Rules { policy: Policy::CreateOnly, ..Rules::default() };
         let none = plan(&ZoneWish::default(), ZoneLive::Missing, &Fields::default(), &rules);
         assert_eq!(none, ZonePlan::default());
-        let wish = ZoneWish { presence: Presence::Created, fields: fields(&[("paused", "true")]) };
+        let wish = ZoneWish {
+            presence: Presence::Created,
+            fields: fields(&[("paused", "true")]),
+            ..ZoneWish::default()
+        };
         let created = plan(&wish, ZoneLive::Missing, &Fields::default(), &rules);
         assert_eq!(lines(&created.changes), ["+ zone"]);
         assert_eq!(created.withheld.len(), 1);
@@ -372,7 +397,11 @@ mod tests {
 
     #[test]
     fn a_zone_goes_unsigned_and_only_by_approval() {
-        let wish = ZoneWish { presence: Presence::Deleted, fields: fields(&[("paused", "true")]) };
+        let wish = ZoneWish {
+            presence: Presence::Deleted,
+            fields: fields(&[("paused", "true")]),
+            ..ZoneWish::default()
+        };
         let live = fields(&[("paused", "false"), (DNSSEC, "On")]);
         let planned = plan(&wish, ZoneLive::There(&live), &Fields::default(), &Rules::default());
         assert_eq!(lines(&planned.changes), ["~ zone dnssec: On -> Off", "- zone, with all its records"]);

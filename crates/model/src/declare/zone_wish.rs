@@ -1,18 +1,24 @@
 //! What a DNSZone wants of the zone itself.
 
-use std::collections::BTreeMap;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    net::{IpAddr, SocketAddr},
+};
 
 use serde_json::{Number, Value};
-use zonekeeper_api::{CloudflareZone, DNSZone, DeletionPolicy, DnssecMode};
-use zonekeeper_kernel::zone_change::{DNSSEC, Fields, Presence, ZoneWish};
+use zonekeeper_api::{CloudflareZone, DNSZone, DeletionPolicy, DnssecMode, Primary};
+use zonekeeper_kernel::{
+    transfer_key::TransferKey,
+    zone_change::{DNSSEC, Fields, PRIMARIES, Presence, TRANSFER_TSIG, TYPE, ZoneWish},
+};
 
 use crate::{declare::BadField, status};
 
 /// How deep settings may be nested.
 const DEEPEST: usize = 8;
 
-/// Reads it. Only what is listed is managed.
-pub fn zone_wish(object: &DNSZone) -> Result<ZoneWish, BadField> {
+/// Reads it. Only what is listed is managed; `key` is the one that the object names for transfers, if it was read.
+pub fn zone_wish(object: &DNSZone, key: Option<TransferKey>) -> Result<ZoneWish, BadField> {
     let spec = &object.spec;
     let is_going = object.metadata.deletion_timestamp.is_some();
     let presence = match (is_going, spec.lifecycle.deletion_policy, spec.lifecycle.create) {
@@ -29,12 +35,18 @@ pub fn zone_wish(object: &DNSZone) -> Result<ZoneWish, BadField> {
     if let Some(cloudflare) = &spec.cloudflare {
         read_cloudflare(cloudflare, &mut fields)?;
     }
-    Ok(ZoneWish { presence, fields })
+    if let Some(key) = &key {
+        fields.insert(TRANSFER_TSIG, Value::from(&*key.name).to_string());
+    }
+    Ok(ZoneWish { presence, fields, transfer_key: key })
 }
 
 fn read_cloudflare(zone: &CloudflareZone, fields: &mut Fields) -> Result<(), BadField> {
     if let Some(kind) = zone.kind {
-        fields.insert("type", Value::from(kind.as_str()).to_string());
+        fields.insert(TYPE, Value::from(kind.as_str()).to_string());
+    }
+    if !zone.primaries.is_empty() {
+        fields.insert(PRIMARIES, primaries(&zone.primaries)?);
     }
     if let Some(is_paused) = zone.paused {
         fields.insert("paused", is_paused.to_string());
@@ -54,6 +66,40 @@ fn read_cloudflare(zone: &CloudflareZone, fields: &mut Fields) -> Result<(), Bad
         flatten(&format!("settings.{id}"), &setting(id, value), fields, DEEPEST)?;
     }
     Ok(())
+}
+
+/// Their addresses in one form and order.
+fn primaries(listed: &[Primary]) -> Result<String, BadField> {
+    let address = |(index, primary): (usize, &Primary)| {
+        let ip: IpAddr = primary.address.parse().map_err(|_| {
+            let message = format!("{:?} is not an IP address", primary.address);
+            BadField::new(format!("spec.cloudflare.primaries[{index}].address"), message)
+        })?;
+        Ok(SocketAddr::new(ip, primary.port))
+    };
+    let addresses: BTreeSet<SocketAddr> =
+        listed.iter().enumerate().map(address).collect::<Result<_, BadField>>()?;
+    Ok(addresses.iter().map(SocketAddr::to_string).collect::<Value>().to_string())
+}
+
+/// The key that a Secret has for transfers, if the object names one.
+pub fn transfer_key(
+    object: &DNSZone,
+    read: impl Fn(&str) -> Option<Vec<u8>>,
+) -> Result<Option<TransferKey>, BadField> {
+    let named = object.spec.cloudflare.as_ref().and_then(|zone| zone.transfer_tsig_secret_ref.as_ref());
+    let Some(reference) = named else { return Ok(None) };
+    let text = |key: &str| {
+        let found = read(key).map(|bytes| String::from_utf8_lossy(&bytes).trim().to_owned());
+        found.filter(|text| !text.is_empty()).ok_or_else(|| {
+            let message = format!(
+                "no Secret {} with key {key} in the namespace of the DNSZone; it needs name, algorithm and secret",
+                reference.name
+            );
+            BadField::new("spec.cloudflare.transferTsigSecretRef", message)
+        })
+    };
+    Ok(Some(TransferKey::new(text("name")?, text("algorithm")?, text("secret")?)))
 }
 
 /// A setting as Cloudflare has it: `on` and `off` are texts there, and YAML reads them as booleans; a version is one, too.
@@ -123,7 +169,7 @@ mod tests {
         let mut whole = json!({"domain": "example.com"});
         whole.as_object_mut().unwrap().extend(spec.as_object().unwrap().clone());
         let spec: DNSZoneSpec = serde_json::from_value(whole).unwrap();
-        zone_wish(&DNSZone::new("zone", spec)).unwrap()
+        zone_wish(&DNSZone::new("zone", spec), None).unwrap()
     }
 
     #[test]
@@ -162,14 +208,40 @@ mod tests {
     }
 
     #[test]
+    fn primaries_have_one_form_and_order() {
+        let primaries = json!([
+            {"address": "2001:DB8::0053"},
+            {"address": "192.0.2.53", "port": 5353},
+            {"address": "192.0.2.53"},
+            {"address": "192.0.2.53", "port": 53},
+        ]);
+        let wish = wish(json!({"cloudflare": {"type": "secondary", "primaries": primaries}}));
+        let expected = r#"["192.0.2.53:53","192.0.2.53:5353","[2001:db8::53]:53"]"#;
+        assert_eq!(wish.fields.get(PRIMARIES), Some(expected));
+        assert_eq!(wish.contents(), zonekeeper_kernel::zone_state::Contents::Copies);
+    }
+
+    #[test]
+    fn the_key_of_a_wish_is_known_by_its_name() {
+        let spec = json!({"domain": "example.com", "cloudflare": {"transferTsigSecretRef": {"name": "key"}}});
+        let object = DNSZone::new("zone", serde_json::from_value(spec).unwrap());
+        let missing = transfer_key(&object, |key| (key == "name").then(|| b"transfer".to_vec()));
+        assert!(missing.unwrap_err().to_string().contains("algorithm"));
+        let key = transfer_key(&object, |key| Some(key.as_bytes().to_vec())).unwrap();
+        let wish = zone_wish(&object, key).unwrap();
+        assert_eq!(wish.fields.get(TRANSFER_TSIG), Some("\"name\""));
+        assert_eq!(wish.transfer_key.as_ref().map(TransferKey::expose_secret), Some("secret"));
+    }
+
+    #[test]
     fn a_zone_goes_only_with_an_object_that_says_so() {
         let lifecycle = Lifecycle { create: true, deletion_policy: DeletionPolicy::Delete };
         let spec = DNSZoneSpec { domain: "example.com".into(), lifecycle, ..DNSZoneSpec::default() };
         let mut object = DNSZone::new("zone", spec);
-        assert_eq!(zone_wish(&object).unwrap().presence, Presence::Created);
+        assert_eq!(zone_wish(&object, None).unwrap().presence, Presence::Created);
         object.metadata.deletion_timestamp = serde_json::from_value(json!("2026-11-18T00:00:00Z")).unwrap();
-        assert_eq!(zone_wish(&object).unwrap().presence, Presence::Deleted);
+        assert_eq!(zone_wish(&object, None).unwrap().presence, Presence::Deleted);
         object.spec.lifecycle.deletion_policy = DeletionPolicy::Retain;
-        assert_eq!(zone_wish(&object).unwrap().presence, Presence::Unmanaged);
+        assert_eq!(zone_wish(&object, None).unwrap().presence, Presence::Unmanaged);
     }
 }

@@ -8,8 +8,8 @@ use zonekeeper_kernel::{
     rdata::RecordType,
     reason::{Reason, Rejection},
     zone::Policy,
-    zone_change::{self, DNSSEC, Fields, Presence, ZoneChange, ZoneLive, ZonePlan, ZoneWish},
-    zone_state::{ParentDs, ZoneState},
+    zone_change::{self, DNSSEC, Fields, Presence, TRANSFER_TSIG, ZoneChange, ZoneLive, ZonePlan, ZoneWish},
+    zone_state::{Contents, ParentDs, ZoneState},
 };
 use zonekeeper_providers::{Asks, ProviderError, Removal, ZoneAccess, ZoneTraits};
 
@@ -26,6 +26,8 @@ pub struct ZoneWork {
     initial: Fields,
     /// Whether the parent zone vouches for its keys.
     parent_ds: ParentDs,
+    /// Whose records it had when it was last read.
+    contents: Contents,
 }
 
 /// What was read of the zone itself.
@@ -79,6 +81,7 @@ impl ZoneWork {
             Ok(None) => ZoneRead::Missing,
             Ok(Some(state)) => {
                 self.note(&wish, &state);
+                self.contents = state.contents;
                 ZoneRead::There(state)
             }
             Err(error) => ZoneRead::Failed(error),
@@ -139,6 +142,14 @@ impl ZoneWork {
 // === impl ZoneWorker ===
 
 impl ZoneWorker {
+    /// Whose records the zone has, or is to have: those of another server are neither read nor written.
+    pub(super) fn contents(&self) -> Contents {
+        match possible(&self.settings.wish, self.access.traits()).contents() {
+            Contents::Copies => Contents::Copies,
+            Contents::Own => self.zone.contents,
+        }
+    }
+
     /// What must change of the zone itself.
     pub(super) fn plan_zone(&self) -> ZonePlan {
         self.zone.plan(self)
@@ -164,6 +175,7 @@ impl ZoneWorker {
         let fields = wish.fields.iter().filter(|(field, _)| !traits.has_zone_field(field));
         let fields = fields.map(|(field, _)| match field {
             DNSSEC => cant("spec.dnssec.mode", "set it to Unmanaged"),
+            TRANSFER_TSIG => cant("spec.cloudflare.transferTsigSecretRef", "remove the field"),
             field => cant(&format!("spec.cloudflare.{field}"), "remove the field"),
         });
         let removal = (wish.presence == Presence::Deleted && traits.removal == Removal::Impossible)
@@ -258,5 +270,5 @@ fn possible(wish: &ZoneWish, traits: &ZoneTraits) -> ZoneWish {
         (presence, _) => presence,
     };
     let fields = wish.fields.iter().filter(|(field, _)| traits.has_zone_field(field)).collect();
-    ZoneWish { presence, fields }
+    ZoneWish { presence, fields, transfer_key: wish.transfer_key.clone() }
 }
