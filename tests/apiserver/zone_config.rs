@@ -2,6 +2,7 @@
 
 use cloudflare_sim::{Fault, When};
 use control_plane::eventually;
+use dns_servers::Key;
 use serde_json::{Value, json};
 use zonekeeper_api::wellknown::APPROVE_PLAN;
 use zonekeeper_tests::dns::above::above;
@@ -76,6 +77,46 @@ async fn settings_are_kept_as_they_are_wanted_and_the_first_values_remembered() 
         newest["field"] == "settings.ssl" && newest["cause"] == "Drift" && newest["before"] == "\"off\""
     };
     lab.wait("DNSZone", "zone", "what was reverted", is_reverted).await;
+}
+
+#[tokio::test]
+async fn a_secondary_zone_waits_for_its_key_follows_its_primary_and_takes_no_record() {
+    let lab = Lab::bare("zone-secondary").await;
+    lab.put_secret("cloudflare", &[("apiToken", &lab.token)]).await;
+    lab.apply(&lab.provider()).await;
+    lab.sim.set_kind(&lab.zone, "secondary");
+    let secondary = json!({
+        "type": "secondary",
+        "primaries": [{"address": "192.0.2.53"}],
+        "transferTsigSecretRef": {"name": "transfer"},
+    });
+    lab.apply(&lab.dns_zone().with("cloudflare", secondary).with("interval", json!("1s"))).await;
+    lab.run();
+    let message = lab.wait_reason("DNSZone", "zone", "RefNotFound").await;
+    assert!(message.contains("/transfer does not exist; create it"), "{message}");
+    let key = Key::new("transfer");
+    let put = async |secret: &str| {
+        let data = [("name", "transfer"), ("algorithm", "hmac-sha256"), ("secret", secret)];
+        lab.put_secret("transfer", &data).await;
+    };
+    put(&key.secret).await;
+    lab.wait_ready("DNSZone", "zone").await;
+    assert_eq!(lab.sim.peers()[0]["tsig_id"], lab.sim.tsigs()[0]["id"]);
+    lab.apply(&lab.a("www", "192.0.2.1")).await;
+    let message = lab.wait_reason("RecordSet", "www", "NotAllowed").await;
+    assert!(message.contains("declare the record at its primary"), "{message}");
+    assert_eq!(lab.sim.records(&lab.zone), [] as [Value; 0]);
+    put(&format!("{}AAAA", key.secret)).await;
+    let is_new = |zone: &Value| {
+        let newest = &zone["status"]["history"][0];
+        newest["field"] == "transferTsig" && newest["before"] == "\"transfer (another secret)\""
+    };
+    lab.wait("DNSZone", "zone", "the new secret", is_new).await;
+    assert_eq!((lab.sim.peers().len(), lab.sim.tsigs().len()), (1, 2));
+    lab.delete("RecordSet", "www").await;
+    lab.wait_gone("RecordSet", "www").await;
+    lab.delete("DNSZone", "zone").await;
+    lab.wait_gone("DNSZone", "zone").await;
 }
 
 #[tokio::test]

@@ -27,6 +27,7 @@ mod prune;
 mod reading;
 mod refusals;
 mod rejections;
+mod secondary;
 mod serving;
 mod sources;
 mod support;

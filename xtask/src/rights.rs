@@ -30,7 +30,7 @@ pub fn markdown() -> String {
         rbac::operator_rules(Scope::OwnNamespace),
     );
     let command = format!(
-        "ClusterRole `{SECRET_READER_CLUSTER_ROLE}`, which only you bind. If a DNSProvider or an AddressSource names a Secret \
+        "ClusterRole `{SECRET_READER_CLUSTER_ROLE}`, which only you bind. If a DNSProvider, a DNSZone or an AddressSource names a Secret \
          outside the operator's namespace, allow it there:\n\n    kubectl create rolebinding {SECRET_READER_CLUSTER_ROLE} --namespace \
          NAMESPACE --clusterrole {SECRET_READER_CLUSTER_ROLE} --serviceaccount {NAMESPACE}:{SERVICE_ACCOUNT}"
     );

@@ -61,7 +61,7 @@ pub use shape::RECORD_TYPES;
 pub use sources::{Dialect, SourceKind, Sources};
 pub use zoneconfig::{
     CloudflareHold, CloudflareZone, CloudflareZoneType, Delegation, DelegationStatus, DnssecMode, DnssecSpec,
-    DnssecStatus, DsRecord, Lifecycle, ZoneStanding,
+    DnssecStatus, DsRecord, Lifecycle, Primary, ZoneStanding,
 };
 pub use zonestatus::{DNSZoneStatus, GuardStatus, RecordCounts};
 

@@ -4,11 +4,12 @@
 use std::collections::BTreeMap;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use kube::KubeSchema;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::safety::DeletionPolicy;
+use crate::{references::LocalSecretReference, safety::DeletionPolicy};
 
 /// Whether the zone itself comes and goes with the object.
 #[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq, Eq)]
@@ -54,25 +55,38 @@ pub enum DnssecMode {
 }
 
 /// The zone at Cloudflare. Only what is listed is managed.
-#[derive(Serialize, Deserialize, JsonSchema, Clone, Debug, PartialEq, Default)]
-#[serde(default, rename_all = "camelCase")]
+#[derive(Serialize, Deserialize, KubeSchema, Clone, Debug, PartialEq, Default)]
+#[serde(rename_all = "camelCase")]
+#[x_kube(
+    validation = Rule::new("(has(self.type) && self.type == 'secondary') || !(has(self.primaries) || has(self.transferTsigSecretRef))")
+        .message("primaries and transferTsigSecretRef are for zones of type secondary; remove them, or set type: secondary"),
+    validation = Rule::new("!has(self.type) || self.type != 'secondary' || has(self.primaries)")
+        .message("a zone of type secondary needs primaries: list the servers that it is transferred from")
+)]
 pub struct CloudflareZone {
     /// `full`: Cloudflare's name servers answer. `partial`: by CNAME. `secondary`: transferred from elsewhere.
-    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
     pub kind: Option<CloudflareZoneType>,
+    /// The servers that a secondary zone is transferred from.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(min = 1, max = 10))]
+    pub primaries: Vec<Primary>,
+    /// Secret in the DNSZone's namespace with the TSIG key for transfers: `name`, `algorithm` and `secret`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transfer_tsig_secret_ref: Option<LocalSecretReference>,
     /// Whether Cloudflare only answers DNS queries for the zone.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paused: Option<bool>,
     /// Whether other accounts can add the zone.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hold: Option<CloudflareHold>,
     /// Cloudflare's DNS settings of the zone, such as `{nsTTL: 86400, multiProvider: true, soa: {refresh: 10000}}`; names
     /// as in its API, in camel case or with underscores.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(schema_with = "any_object")]
     pub dns_settings: BTreeMap<String, Value>,
     /// Cloudflare's settings of the zone by their id in its API, such as `{ssl: strict, min_tls_version: "1.2"}`.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(schema_with = "any_object")]
     pub settings: BTreeMap<String, Value>,
 }
@@ -87,6 +101,20 @@ pub enum CloudflareZoneType {
     Partial,
     /// Cloudflare transfers the zone from other servers.
     Secondary,
+}
+
+/// A server that a secondary zone is transferred from.
+#[derive(Serialize, Deserialize, KubeSchema, Clone, Debug, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct Primary {
+    /// Its IPv4 or IPv6 address.
+    #[schemars(length(min = 2, max = 45))]
+    #[x_kube(validation = Rule::new("isIP(self)").message("write an IPv4 or IPv6 address, such as 192.0.2.53"))]
+    pub address: String,
+    /// Its port.
+    #[serde(default = "dns_port")]
+    #[schemars(range(min = 1, max = 65_535))]
+    pub port: u16,
 }
 
 /// The hold on a zone's name at Cloudflare.
@@ -185,6 +213,10 @@ impl CloudflareZoneType {
             Self::Secondary => "secondary",
         }
     }
+}
+
+fn dns_port() -> u16 {
+    53
 }
 
 /// An object whose fields belong to somebody else's API.

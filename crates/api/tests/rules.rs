@@ -195,6 +195,33 @@ fn durations_are_above_zero() {
     keeps("AddressSource", json!({"static": ["192.0.2.1"], "interval": "10s"}));
 }
 
+#[test]
+fn a_secondary_zone_has_primaries_and_no_other_has() {
+    let zone = |cloudflare: Value| json!({"domain": "example.com", "cloudflare": cloudflare});
+    let primaries = json!([{"address": "192.0.2.53"}, {"address": "2001:db8::53", "port": 5353}]);
+    keeps("DNSZone", zone(json!({"type": "secondary", "primaries": primaries})));
+    let key = json!({"name": "transfer"});
+    keeps(
+        "DNSZone",
+        zone(json!({"type": "secondary", "primaries": primaries, "transferTsigSecretRef": key})),
+    );
+    keeps("DNSZone", zone(json!({"type": "full"})));
+    let alone = "primaries and transferTsigSecretRef are for zones of type secondary; remove them, or set type: secondary";
+    breaks("DNSZone", zone(json!({"primaries": primaries})), alone);
+    breaks("DNSZone", zone(json!({"type": "full", "primaries": primaries})), alone);
+    breaks("DNSZone", zone(json!({"transferTsigSecretRef": key})), alone);
+    breaks(
+        "DNSZone",
+        zone(json!({"type": "secondary"})),
+        "a zone of type secondary needs primaries: list the servers that it is transferred from",
+    );
+    breaks(
+        "DNSZone",
+        zone(json!({"type": "secondary", "primaries": [{"address": "ns.example.com"}]})),
+        "write an IPv4 or IPv6 address, such as 192.0.2.53",
+    );
+}
+
 // === RecordSet ===
 
 fn set(more: Value) -> Value {

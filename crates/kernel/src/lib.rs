@@ -28,6 +28,7 @@ pub mod record;
 pub mod render;
 pub mod resolve;
 pub mod reverse;
+pub mod transfer_key;
 pub mod zone;
 pub mod zone_change;
 pub mod zone_state;

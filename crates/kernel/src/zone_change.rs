@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use crate::{
     plan::{Cause, Operation},
+    transfer_key::TransferKey,
     zone::{Drift, Policy, Rules},
+    zone_state::Contents,
 };
 
 /// The field that stands for the zone itself, in changes that create or delete it.
@@ -13,6 +15,14 @@ pub const ZONE: &str = "zone";
 pub const DNSSEC: &str = "dnssec";
 /// How the fields of SOA and apex NS begin.
 pub const AUTHORITY: &str = "authority.";
+/// The field that says how the zone is set up.
+pub const TYPE: &str = "type";
+/// The value of [`TYPE`] for a zone that is transferred from other servers.
+pub const SECONDARY: &str = "\"secondary\"";
+/// The servers that such a zone is transferred from.
+pub const PRIMARIES: &str = "primaries";
+/// The name of the key for these transfers.
+pub const TRANSFER_TSIG: &str = "transferTsig";
 
 /// What is configured of a zone: values by field. A value is a text in one fixed form, so that equal ones are equal.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -27,6 +37,8 @@ pub struct ZoneWish {
     pub fields: Fields,
     /// Whether it is to go when its object goes.
     pub ends_with_object: bool,
+    /// The key behind [`TRANSFER_TSIG`].
+    pub transfer_key: Option<TransferKey>,
 }
 
 /// Whether a zone is to be there.
@@ -262,6 +274,14 @@ impl ZoneWish {
     /// Whether the zone itself is left as it is.
     pub fn is_empty(&self) -> bool {
         self.presence == Presence::Unmanaged && self.fields.is_empty()
+    }
+
+    /// Whose records the zone is to have.
+    pub fn contents(&self) -> Contents {
+        match self.fields.get(TYPE) {
+            Some(SECONDARY) => Contents::Copies,
+            Some(_) | None => Contents::Own,
+        }
     }
 }
 

@@ -13,10 +13,22 @@ pub struct ZoneState {
     pub fields: Fields,
     /// Whether the world already asks it.
     pub activation: Activation,
+    /// Whose records it has.
+    pub contents: Contents,
     /// The servers that the parent zone must name.
     pub name_servers: Vec<String>,
     /// How it is signed, if that was asked for.
     pub dnssec: Option<Dnssec>,
+}
+
+/// Whose records a zone has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Contents {
+    /// Its own: they are read and written.
+    #[default]
+    Own,
+    /// Copies of another server's: they are neither read nor written there.
+    Copies,
 }
 
 /// Whether a zone is delegated to its provider.

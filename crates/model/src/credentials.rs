@@ -248,12 +248,14 @@ impl Model {
             .collect();
         names.iter().for_each(|name| self.check_provider(name));
         self.ask_sources_with_secret(key);
+        self.open_zones_with_secret(key);
     }
 
     /// All Secrets that objects name.
     pub fn named_secrets(&self) -> BTreeSet<Key> {
         let providers = self.providers.values().flat_map(|entry| references(&entry.object, &self.namespace));
-        providers.map(|(key, _)| key).chain(self.secrets_of_sources()).collect()
+        let others = self.secrets_of_sources().chain(self.secrets_of_zones());
+        providers.map(|(key, _)| key).chain(others).collect()
     }
 }
 

@@ -42,6 +42,7 @@ mod status;
 pub mod targets;
 #[cfg(test)]
 mod tests;
+mod transfer_key;
 pub mod worker;
 pub mod zone_entry;
 mod zone_status;

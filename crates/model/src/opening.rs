@@ -16,6 +16,7 @@ use crate::{
     declare,
     effects::Effect,
     records::wanted_name,
+    transfer_key::NoKey,
     zone_entry::{Dirty, WorkerMemory, WorkerSetup, WorkerSlot, ZoneEntry, ZoneFacts},
     zones::{retry_after, verdict},
 };
@@ -57,6 +58,11 @@ impl Model {
             self.trouble_zone(key, Verdict::new(Reason::DuplicateZone, message), false);
             return;
         }
+        let transfer_key = match self.transfer_key(key) {
+            Ok(transfer_key) => transfer_key,
+            Err(NoKey::Unread) => return,
+            Err(NoKey::Trouble(verdict)) => return self.trouble_zone(key, verdict, true),
+        };
         let Some(entry) = self.zones.get_mut(key) else { return };
         let Some(zone) = &entry.zone else { return };
         if active.is_builtin() {
@@ -67,7 +73,8 @@ impl Model {
         {
             // The same access, perhaps with other settings: one changed object costs no call.
             let identity = entry.object.uid().unwrap_or_default();
-            match declare::zone_settings(&entry.object, &active.registry, identity, facts.comment_limit) {
+            let (registry, limit) = (&active.registry, facts.comment_limit);
+            match declare::zone_settings(&entry.object, registry, identity, limit, transfer_key) {
                 Ok(settings) => {
                     entry.adjust_worker(settings);
                     entry.dirty = Dirty::Everything;
@@ -94,7 +101,7 @@ impl Model {
             attempt: entry.attempt,
             domain: zone.domain.clone(),
             id: Some(entry.object.spec.zone_id.clone()).filter(|id| !id.is_empty()),
-            wish: declare::zone_wish(&entry.object).unwrap_or_default(),
+            wish: declare::zone_wish(&entry.object, transfer_key).unwrap_or_default(),
             provider_attempt: active.attempt,
             provider,
         }));
@@ -124,16 +131,22 @@ impl Model {
             }
         };
         let Some(active) = self.active_provider(&provider) else { return };
+        let transfer_key = match self.transfer_key(key) {
+            Ok(transfer_key) => transfer_key,
+            // It is opened anew with its Secret.
+            Err(NoKey::Unread) => return,
+            Err(NoKey::Trouble(verdict)) => return self.trouble_zone(key, verdict, true),
+        };
         let Some(entry) = self.zones.get_mut(key) else { return };
         let identity = entry.object.uid().unwrap_or_default();
-        let settings =
-            match declare::zone_settings(&entry.object, &active.registry, identity, facts.comment_limit) {
-                Ok(settings) => settings,
-                Err(bad) => {
-                    self.trouble_zone(key, Verdict::new(Reason::InvalidValue, bad.to_string()), true);
-                    return;
-                }
-            };
+        let (registry, limit) = (&active.registry, facts.comment_limit);
+        let settings = match declare::zone_settings(&entry.object, registry, identity, limit, transfer_key) {
+            Ok(settings) => settings,
+            Err(bad) => {
+                self.trouble_zone(key, Verdict::new(Reason::InvalidValue, bad.to_string()), true);
+                return;
+            }
+        };
         entry.failures = 0;
         entry.trouble = None;
         let is_same = entry.worker.facts().is_some_and(|before| before.id == facts.id);

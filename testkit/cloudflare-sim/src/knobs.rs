@@ -74,6 +74,8 @@ knobs! {
     zone_registration: ZoneRegistration { Assumed, Denied }
     /// Creating a zone without an account.
     zone_without_account: ZoneWithoutAccount { Refuse, UseDefault }
+    /// Whether the account is enabled for secondary zones; the code of the refusal is unverified.
+    secondary_zones: SecondaryZones { Refuse, Accept }
     /// A zone id that is well formed but unknown: 10000/403 or 1001/404.
     unknown_zone: UnknownZone { Forbidden, NotFound }
     /// An id that isn't 32 hex digits (code 7003): 404 or 400.

@@ -32,6 +32,7 @@ mod reply;
 mod shift;
 mod sim;
 mod token;
+mod transfers;
 mod txt;
 mod words;
 mod world;

@@ -17,6 +17,7 @@ use crate::{
     name,
     record::Access,
     token::TokenGrant,
+    transfers::Peer,
     world::{ACCOUNT, World},
     zone::Records,
 };
@@ -210,6 +211,47 @@ impl Sim {
         if let Ok(zone) = lock(&self.world).zone(zone_id) {
             zone.zone_settings.insert(setting.to_owned(), value);
         }
+    }
+
+    /// Makes a zone of another type, as Cloudflare's staff can.
+    pub fn set_kind(&self, zone_id: &str, kind: &str) {
+        if let Ok(zone) = lock(&self.world).zone(zone_id) {
+            zone.kind = kind.to_owned();
+        }
+    }
+
+    /// The peers for zone transfers, as GET shows them, by name.
+    pub fn peers(&self) -> Vec<Value> {
+        let world = lock(&self.world);
+        let mut peers: Vec<Value> = world.transfers.peers.iter().map(|(id, peer)| peer.shown(id)).collect();
+        peers.sort_by_key(|peer| peer["name"].to_string());
+        peers
+    }
+
+    /// The keys for zone transfers, as GET shows them, by name.
+    pub fn tsigs(&self) -> Vec<Value> {
+        let world = lock(&self.world);
+        let mut keys: Vec<Value> = world.transfers.tsigs.iter().map(|(id, tsig)| tsig.shown(id)).collect();
+        keys.sort_by_key(|key| key["name"].to_string());
+        keys
+    }
+
+    /// Where a secondary zone comes from, as GET shows it.
+    pub fn incoming(&self, zone_id: &str) -> Option<Value> {
+        let world = lock(&self.world);
+        world.zones.get(zone_id)?.incoming.as_ref().map(|incoming| incoming.shown(zone_id))
+    }
+
+    /// Changes or adds a peer behind the API's back, and returns its id.
+    pub fn set_peer(&self, name: &str, ip: &str, port: u16) -> String {
+        let mut world = lock(&self.world);
+        let is_named = |peer: &Peer| peer.name == name;
+        let found = world.transfers.peers.iter().find(|(_, peer)| is_named(peer)).map(|(id, _)| id.clone());
+        let id = found.unwrap_or_else(|| world.ids.id());
+        let (account, name, ip) = (ACCOUNT.to_owned(), name.to_owned(), Some(ip.to_owned()));
+        let peer = Peer { account, name, ip, port, is_incremental: false, tsig: None };
+        world.transfers.peers.insert(id.clone(), peer);
+        id
     }
 
     /// A zone as it is now, to be brought back by [`Sim::restore`].

@@ -16,6 +16,9 @@ pub enum Right {
     DnsSettings,
     ZoneSettings,
     Ssl,
+    /// Account Settings.
+    AccountRead,
+    AccountWrite,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -69,7 +72,17 @@ impl TokenGrant {
     pub fn full() -> Self {
         use Right::*;
         Self {
-            rights: BTreeSet::from([ZoneRead, ZoneWrite, DnsRead, DnsWrite, DnsSettings, ZoneSettings, Ssl]),
+            rights: BTreeSet::from([
+                ZoneRead,
+                ZoneWrite,
+                DnsRead,
+                DnsWrite,
+                DnsSettings,
+                ZoneSettings,
+                Ssl,
+                AccountRead,
+                AccountWrite,
+            ]),
             zones: Zones::All,
             status: TokenStatus::Active,
             not_before: None,

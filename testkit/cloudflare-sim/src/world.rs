@@ -21,6 +21,7 @@ use crate::{
     rate::RateLimit,
     record::{Access, Effect, Record},
     token::{TokenGrant, TokenOwner},
+    transfers::Transfers,
     write::{self, Quota},
     zone::{Dnssec, Hold, Records, Zone},
 };
@@ -35,6 +36,7 @@ pub struct World {
     pub zones: BTreeMap<String, Zone>,
     /// The records of zones that were deleted, by name.
     pub deleted: BTreeMap<String, Records>,
+    pub transfers: Transfers,
     /// By token; the id is what `verify` shows.
     pub tokens: HashMap<String, (String, TokenGrant)>,
     /// By email.
@@ -63,6 +65,7 @@ impl World {
             knobs: config.knobs,
             zones: BTreeMap::new(),
             deleted: BTreeMap::new(),
+            transfers: Transfers::default(),
             tokens: HashMap::new(),
             keys: HashMap::new(),
             journal: Journal::open(config.journal_file.as_deref(), config.journal_capacity)?,
@@ -132,6 +135,7 @@ impl World {
             settings: Map::new(),
             zone_settings: Map::new(),
             hold: Hold::default(),
+            incoming: None,
             activation_asked: None,
             custom_hostnames: BTreeMap::new(),
             regional_hostnames: BTreeMap::new(),

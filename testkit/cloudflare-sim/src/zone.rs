@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 use crate::{
     config::Plan,
     record::{Effect, Record},
+    transfers::Incoming,
 };
 
 pub struct Zone {
@@ -32,6 +33,8 @@ pub struct Zone {
     /// What was PATCHed of `settings/{id}`, over the defaults.
     pub zone_settings: Map<String, Value>,
     pub hold: Hold,
+    /// Where it comes from, if it is a secondary.
+    pub incoming: Option<Incoming>,
     /// When Cloudflare was last asked to look whether the zone is delegated.
     pub activation_asked: Option<Timestamp>,
     pub custom_hostnames: BTreeMap<String, Value>,

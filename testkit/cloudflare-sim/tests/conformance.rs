@@ -10,8 +10,8 @@ use anyhow::{Context, bail, ensure};
 use cloudflare_sim::{Config, Sim};
 use serde::Deserialize;
 
-/// The catalogue numbers its cases up to here, without these.
-const LAST: u32 = 120;
+/// The catalogue numbers its cases up to here, without these; those from 121 on are about zones as objects.
+const LAST: u32 = 127;
 const UNUSED: [u32; 20] = [7, 16, 23, 31, 37, 42, 49, 54, 59, 65, 71, 77, 83, 88, 94, 99, 104, 109, 113, 118];
 const GO_CASES: usize = 40;
 

@@ -6,7 +6,7 @@ mod zone_wish;
 
 pub use registry::{Credentials, RegistrySettings, registry_settings};
 pub use zone::{domain, reading, rules, zone, zone_key, zone_settings};
-pub use zone_wish::{mailbox, zone_wish};
+pub use zone_wish::{mailbox, transfer_key, zone_wish};
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector as ApiSelector;
 use zonekeeper_api::{NamespaceSelection, NamespacesFrom};

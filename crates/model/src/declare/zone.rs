@@ -12,6 +12,7 @@ use zonekeeper_kernel::{
     name::Name,
     rdata::RecordType,
     record::Ttl,
+    transfer_key::TransferKey,
     zone::{
         Drift, Grant, Ignore, NameLimits, Policy, Prune, PruneMode, Rules, Selection, Sharing, Zone, ZoneKey,
     },
@@ -126,6 +127,7 @@ pub fn zone_settings(
     provider: &RegistrySettings,
     identity: String,
     comment_limit: Option<usize>,
+    key: Option<TransferKey>,
 ) -> Result<Settings, BadField> {
     let is_builtin = provider.is_all_ours;
     Ok(Settings {
@@ -136,7 +138,7 @@ pub fn zone_settings(
         window: object.spec.guard.window.to_std().unwrap_or(WINDOW),
         settle: object.spec.guard.settle.to_std_or_zero().unwrap_or(SETTLE),
         is_all_ours: is_builtin,
-        wish: zone_wish(object)?,
+        wish: zone_wish(object, key)?,
     })
 }
 

@@ -1,15 +1,19 @@
 //! What a DNSZone wants of the zone itself.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    net::{IpAddr, SocketAddr},
+};
 
 use kube::ResourceExt;
 use serde_json::{Number, Value};
 use zonekeeper_api::{
-    Authority, CloudflareZone, DNSZone, DeletionPolicy, DnssecMode, wellknown::RESTORE_ZONE,
+    Authority, CloudflareZone, DNSZone, DeletionPolicy, DnssecMode, Primary, wellknown::RESTORE_ZONE,
 };
 use zonekeeper_kernel::{
     name::Name,
-    zone_change::{AUTHORITY, DNSSEC, Fields, Presence, ZoneWish},
+    transfer_key::TransferKey,
+    zone_change::{AUTHORITY, DNSSEC, Fields, PRIMARIES, Presence, TRANSFER_TSIG, TYPE, ZoneWish},
 };
 
 use crate::{declare::BadField, status};
@@ -17,8 +21,8 @@ use crate::{declare::BadField, status};
 /// How deep settings may be nested.
 const DEEPEST: usize = 8;
 
-/// Reads it. Only what is listed is managed.
-pub fn zone_wish(object: &DNSZone) -> Result<ZoneWish, BadField> {
+/// Reads it. Only what is listed is managed; `key` is the one that the object names for transfers, if it was read.
+pub fn zone_wish(object: &DNSZone, key: Option<TransferKey>) -> Result<ZoneWish, BadField> {
     let spec = &object.spec;
     let is_going = object.metadata.deletion_timestamp.is_some();
     let presence = match (is_going, spec.lifecycle.deletion_policy, spec.lifecycle.create) {
@@ -41,15 +45,19 @@ pub fn zone_wish(object: &DNSZone) -> Result<ZoneWish, BadField> {
     if !is_going && object.annotations().get(RESTORE_ZONE).is_some_and(|value| value == "true") {
         restore(object, &mut fields);
     }
+    if let Some(key) = &key {
+        fields.insert(TRANSFER_TSIG, Value::from(&*key.name).to_string());
+    }
     let ends_with_object = spec.lifecycle.deletion_policy == DeletionPolicy::Delete;
-    Ok(ZoneWish { presence, fields, ends_with_object })
+    Ok(ZoneWish { presence, fields, ends_with_object, transfer_key: key })
 }
 
 /// What is not listed gets the value that it had before it was listed.
 fn restore(object: &DNSZone, fields: &mut Fields) {
     let standing = object.status.as_ref().and_then(|status| status.zone.as_ref());
     for (field, value) in standing.into_iter().flat_map(|standing| &standing.initial) {
-        if fields.get(field).is_none() {
+        // A key has no value to go back to.
+        if field != TRANSFER_TSIG && fields.get(field).is_none() {
             fields.insert(field.as_str(), value.as_str());
         }
     }
@@ -57,7 +65,10 @@ fn restore(object: &DNSZone, fields: &mut Fields) {
 
 fn read_cloudflare(zone: &CloudflareZone, fields: &mut Fields) -> Result<(), BadField> {
     if let Some(kind) = zone.kind {
-        fields.insert("type", Value::from(kind.as_str()).to_string());
+        fields.insert(TYPE, Value::from(kind.as_str()).to_string());
+    }
+    if !zone.primaries.is_empty() {
+        fields.insert(PRIMARIES, primaries(&zone.primaries)?);
     }
     if let Some(is_paused) = zone.paused {
         fields.insert("paused", is_paused.to_string());
@@ -119,6 +130,40 @@ pub fn mailbox(rname: &str) -> String {
         Some((local, domain)) => format!("{}.{domain}", local.replace('.', "\\.")),
         None => rname.to_owned(),
     }
+}
+
+/// Their addresses in one form and order.
+fn primaries(listed: &[Primary]) -> Result<String, BadField> {
+    let address = |(index, primary): (usize, &Primary)| {
+        let ip: IpAddr = primary.address.parse().map_err(|_| {
+            let message = format!("{:?} is not an IP address", primary.address);
+            BadField::new(format!("spec.cloudflare.primaries[{index}].address"), message)
+        })?;
+        Ok(SocketAddr::new(ip, primary.port))
+    };
+    let addresses: BTreeSet<SocketAddr> =
+        listed.iter().enumerate().map(address).collect::<Result<_, BadField>>()?;
+    Ok(addresses.iter().map(SocketAddr::to_string).collect::<Value>().to_string())
+}
+
+/// The key that a Secret has for transfers, if the object names one.
+pub fn transfer_key(
+    object: &DNSZone,
+    read: impl Fn(&str) -> Option<Vec<u8>>,
+) -> Result<Option<TransferKey>, BadField> {
+    let named = object.spec.cloudflare.as_ref().and_then(|zone| zone.transfer_tsig_secret_ref.as_ref());
+    let Some(reference) = named else { return Ok(None) };
+    let text = |key: &str| {
+        let found = read(key).map(|bytes| String::from_utf8_lossy(&bytes).trim().to_owned());
+        found.filter(|text| !text.is_empty()).ok_or_else(|| {
+            let message = format!(
+                "no Secret {} with key {key} in the namespace of the DNSZone; it needs name, algorithm and secret",
+                reference.name
+            );
+            BadField::new("spec.cloudflare.transferTsigSecretRef", message)
+        })
+    };
+    Ok(Some(TransferKey::new(text("name")?, text("algorithm")?, text("secret")?)))
 }
 
 /// A setting as Cloudflare has it: `on` and `off` are texts there, and YAML reads them as booleans; a version is one, too.
@@ -188,7 +233,7 @@ mod tests {
         let mut whole = json!({"domain": "example.com"});
         whole.as_object_mut().unwrap().extend(spec.as_object().unwrap().clone());
         let spec: DNSZoneSpec = serde_json::from_value(whole).unwrap();
-        zone_wish(&DNSZone::new("zone", spec)).unwrap()
+        zone_wish(&DNSZone::new("zone", spec), None).unwrap()
     }
 
     #[test]
@@ -234,11 +279,40 @@ mod tests {
             json!({"zone": {"status": "active", "initial": {"settings.ssl": "\"full\"", "paused": "true"}}});
         object.status = Some(serde_json::from_value(status).unwrap());
         object.spec.cloudflare = serde_json::from_value(json!({"paused": false})).unwrap();
-        assert_eq!(zone_wish(&object).unwrap().fields.iter().collect::<Vec<_>>(), [("paused", "false")]);
+        assert_eq!(
+            zone_wish(&object, None).unwrap().fields.iter().collect::<Vec<_>>(),
+            [("paused", "false")]
+        );
         object.metadata.annotations = Some([(RESTORE_ZONE.to_owned(), "true".to_owned())].into());
-        let wish = zone_wish(&object).unwrap();
+        let wish = zone_wish(&object, None).unwrap();
         let fields: Vec<_> = wish.fields.iter().collect();
         assert_eq!(fields, [("paused", "false"), ("settings.ssl", "\"full\"")]);
+    }
+
+    #[test]
+    fn primaries_have_one_form_and_order() {
+        let primaries = json!([
+            {"address": "2001:DB8::0053"},
+            {"address": "192.0.2.53", "port": 5353},
+            {"address": "192.0.2.53"},
+            {"address": "192.0.2.53", "port": 53},
+        ]);
+        let wish = wish(json!({"cloudflare": {"type": "secondary", "primaries": primaries}}));
+        let expected = r#"["192.0.2.53:53","192.0.2.53:5353","[2001:db8::53]:53"]"#;
+        assert_eq!(wish.fields.get(PRIMARIES), Some(expected));
+        assert_eq!(wish.contents(), zonekeeper_kernel::zone_state::Contents::Copies);
+    }
+
+    #[test]
+    fn the_key_of_a_wish_is_known_by_its_name() {
+        let spec = json!({"domain": "example.com", "cloudflare": {"transferTsigSecretRef": {"name": "key"}}});
+        let object = DNSZone::new("zone", serde_json::from_value(spec).unwrap());
+        let missing = transfer_key(&object, |key| (key == "name").then(|| b"transfer".to_vec()));
+        assert!(missing.unwrap_err().to_string().contains("algorithm"));
+        let key = transfer_key(&object, |key| Some(key.as_bytes().to_vec())).unwrap();
+        let wish = zone_wish(&object, key).unwrap();
+        assert_eq!(wish.fields.get(TRANSFER_TSIG), Some("\"name\""));
+        assert_eq!(wish.transfer_key.as_ref().map(TransferKey::expose_secret), Some("secret"));
     }
 
     #[test]
@@ -246,10 +320,10 @@ mod tests {
         let lifecycle = Lifecycle { create: true, deletion_policy: DeletionPolicy::Delete };
         let spec = DNSZoneSpec { domain: "example.com".into(), lifecycle, ..DNSZoneSpec::default() };
         let mut object = DNSZone::new("zone", spec);
-        assert_eq!(zone_wish(&object).unwrap().presence, Presence::Created);
+        assert_eq!(zone_wish(&object, None).unwrap().presence, Presence::Created);
         object.metadata.deletion_timestamp = serde_json::from_value(json!("2026-11-18T00:00:00Z")).unwrap();
-        assert_eq!(zone_wish(&object).unwrap().presence, Presence::Deleted);
+        assert_eq!(zone_wish(&object, None).unwrap().presence, Presence::Deleted);
         object.spec.lifecycle.deletion_policy = DeletionPolicy::Retain;
-        assert_eq!(zone_wish(&object).unwrap().presence, Presence::Unmanaged);
+        assert_eq!(zone_wish(&object, None).unwrap().presence, Presence::Unmanaged);
     }
 }

@@ -10,6 +10,7 @@ use zonekeeper_kernel::{
     name::Name,
     rdata::Rdata,
     record::{Live, LiveRecord, MarkerIndex, RecordId},
+    zone_state::Contents,
 };
 use zonekeeper_providers::{Effect, Ids, ProviderError, ZoneAccess};
 
@@ -94,15 +95,20 @@ impl Cache {
         self.forget();
     }
 
-    /// Reads the whole zone, unless that was done; says whether it was read.
-    pub async fn fill(&mut self, access: &dyn ZoneAccess) -> Result<bool, ProviderError> {
+    /// Reads the whole zone, unless that was done; says whether it was read. Copies of another server's records count
+    /// for none.
+    pub async fn fill(&mut self, access: &dyn ZoneAccess, contents: Contents) -> Result<bool, ProviderError> {
         if self.read_at.is_some() && self.next == Reading::Needed {
             return Ok(false);
         }
+        if contents == Contents::Copies {
+            self.recent.clear();
+        }
         let begun = Instant::now();
-        let listed = match self.next {
-            Reading::Needed => access.list().await?,
-            Reading::Scan => access.scan().await?,
+        let listed = match (contents, self.next) {
+            (Contents::Copies, _) => Vec::new(),
+            (Contents::Own, Reading::Needed) => access.list().await?,
+            (Contents::Own, Reading::Scan) => access.scan().await?,
         };
         let mut live = Live::indexed_by(self.index.clone());
         live.extend(self.corrected(access, begun, listed, |_| true).await?);
@@ -183,7 +189,7 @@ impl Cache {
     ) -> Result<bool, ProviderError> {
         if access.traits().calls_to_list.of(self.live.len()) <= names.len() {
             self.forget();
-            return self.fill(access).await;
+            return self.fill(access, Contents::Own).await;
         }
         let begun = Instant::now();
         let read = access.read(names).await?;

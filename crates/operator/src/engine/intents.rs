@@ -8,6 +8,7 @@ use zonekeeper_kernel::{
     reason::{Reason, Rejection},
     resolve::{Intent, resolve},
     zone::Zone,
+    zone_state::Contents,
 };
 
 use zonekeeper_providers::ProviderError;
@@ -23,6 +24,10 @@ pub async fn resolve_intents<'a>(
     worker: &ZoneWorker,
     wishes: impl Iterator<Item = (&'a Name, &'a Intent)> + Clone,
 ) -> Result<(Desired, Vec<Rejection>), ProviderError> {
+    if worker.taken_for() == Contents::Copies {
+        let refused: BTreeSet<_> = wishes.map(|(name, intent)| copied(zone, name, intent)).collect();
+        return Ok((Desired::default(), refused.into_iter().collect()));
+    }
     let incumbents = worker.incumbents(contested(wishes.clone().map(|(name, _)| name)));
     let wishes = wishes.map(|(name, intent)| (name.clone(), intent));
     let (desired, mut rejections) =
@@ -52,6 +57,21 @@ impl ZoneWorker {
             })
         });
         Ok((desired, refused.collect()))
+    }
+}
+
+/// Why a zone that is transferred from another server takes nothing.
+fn copied(zone: &Zone, name: &Name, intent: &Intent) -> Rejection {
+    let message = format!(
+        "DNSZone {} is a secondary: its records are copies; declare the record at its primary",
+        zone.key
+    );
+    Rejection {
+        holder: intent.holder.clone(),
+        name: Some(name.clone()),
+        rtype: intent.rtype,
+        reason: Reason::NotAllowed,
+        message,
     }
 }
 

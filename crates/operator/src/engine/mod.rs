@@ -42,7 +42,7 @@ use zonekeeper_kernel::{
     resolve::Incumbents,
     zone::Policy,
     zone_change::Fields,
-    zone_state::ParentDs,
+    zone_state::{Contents, ParentDs},
 };
 use zonekeeper_providers::{Asks, CacheState, Listing, ProviderError, ZoneAccess};
 
@@ -72,6 +72,8 @@ pub struct ZoneWorker {
     zone: zone_work::ZoneWork,
     /// Whether its provider may be asked to look at it.
     asks: Asks,
+    /// Whose records it was taken to have when it was last observed.
+    taken_for: Contents,
 }
 
 // === impl ZoneWorker ===
@@ -95,6 +97,7 @@ impl ZoneWorker {
             logged: log::Logged::default(),
             zone: zone_work::ZoneWork::default(),
             asks: Asks::Nothing,
+            taken_for: Contents::default(),
         }
     }
 
@@ -111,6 +114,11 @@ impl ZoneWorker {
     /// What the zone can hold.
     pub fn capabilities(&self) -> &Capabilities {
         &self.access.traits().capabilities
+    }
+
+    /// Whose records the zone has, as it was last observed.
+    pub fn taken_for(&self) -> Contents {
+        self.taken_for
     }
 
     /// The live records, where they were read.
@@ -180,7 +188,27 @@ impl ZoneWorker {
 
     /// Reads the zone, unless that was done already.
     pub async fn observe(&mut self) -> Result<(), ProviderError> {
-        let is_listed = match self.cache.fill(&*self.access).await {
+        self.take_for_what_it_is();
+        self.look().await?;
+        match self.take_for_what_it_is() {
+            true => self.look().await,
+            false => Ok(()),
+        }
+    }
+
+    /// Notes whose records the zone has, for what is planned until the next time; says whether that is news.
+    fn take_for_what_it_is(&mut self) -> bool {
+        let is_news = self.contents() != self.taken_for;
+        if is_news {
+            self.taken_for = self.contents();
+            self.cache.forget();
+        }
+        is_news
+    }
+
+    /// Reads what is not known of the zone that it was taken for: within a pass it does not become another one.
+    async fn look(&mut self) -> Result<(), ProviderError> {
+        let is_listed = match self.cache.fill(&*self.access, self.taken_for).await {
             // A scan that does not fit into the budget keeps no change waiting: the next one comes.
             Err(ProviderError::RateLimited { .. }) if self.cache.put_off_scan() => false,
             other => other?,

@@ -208,7 +208,7 @@ impl ZoneWorker {
         order: &Order<'_>,
         round: u32,
     ) -> Result<Round, ProviderError> {
-        self.observe().await?;
+        self.look().await?;
         pass.plan = self.plan(order.desired, order.evidence, order.scope);
         pass.verdict = self.guard(&mut pass.plan, order.scope, order.approval, order.deletes);
         if let Some(round) = self.change_zone(pass, order).await? {

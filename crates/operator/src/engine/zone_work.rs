@@ -8,8 +8,10 @@ use zonekeeper_kernel::{
     rdata::RecordType,
     reason::{Reason, Rejection},
     zone::Policy,
-    zone_change::{self, AUTHORITY, DNSSEC, Fields, Presence, ZoneChange, ZoneLive, ZonePlan, ZoneWish},
-    zone_state::{ParentDs, ZoneState},
+    zone_change::{
+        self, AUTHORITY, DNSSEC, Fields, Presence, TRANSFER_TSIG, ZoneChange, ZoneLive, ZonePlan, ZoneWish,
+    },
+    zone_state::{Contents, ParentDs, ZoneState},
 };
 use zonekeeper_providers::{Asks, ProviderError, Removal, ZoneAccess, ZoneTraits};
 
@@ -29,6 +31,8 @@ pub struct ZoneWork {
     initial: Fields,
     /// Whether the parent zone vouches for its keys.
     parent_ds: ParentDs,
+    /// Whose records it had when it was last read.
+    contents: Contents,
 }
 
 /// What was read of the zone itself.
@@ -84,6 +88,7 @@ impl ZoneWork {
             Ok(None) => ZoneRead::Missing,
             Ok(Some(state)) => {
                 self.note(&wish, &state);
+                self.contents = state.contents;
                 ZoneRead::There(state)
             }
             Err(error) => ZoneRead::Failed(error),
@@ -144,6 +149,14 @@ impl ZoneWork {
 // === impl ZoneWorker ===
 
 impl ZoneWorker {
+    /// Whose records the zone has, or is to have: those of another server are neither read nor written.
+    pub(super) fn contents(&self) -> Contents {
+        match possible(&self.settings.wish, self.access.traits()).contents() {
+            Contents::Copies => Contents::Copies,
+            Contents::Own => self.zone.contents,
+        }
+    }
+
     /// What must change of the zone itself.
     pub(super) fn plan_zone(&self) -> ZonePlan {
         self.zone.plan(self)
@@ -170,6 +183,7 @@ impl ZoneWorker {
         let fields = fields.map(|(field, _)| match field {
             DNSSEC => cant("spec.dnssec.mode", "set it to Unmanaged"),
             field if field.starts_with(AUTHORITY) => cant(&format!("spec.{field}"), "remove the field"),
+            TRANSFER_TSIG => cant("spec.cloudflare.transferTsigSecretRef", "remove the field"),
             field => cant(&format!("spec.cloudflare.{field}"), "remove the field"),
         });
         let removal = (wish.ends_with_object && traits.removal == Removal::Impossible)

@@ -116,6 +116,14 @@ impl Folder {
 
     /// The same, where references to Secrets that it does not have are left out: to check it without credentials.
     pub fn without_missing_secrets(mut self) -> Self {
+        let mut zones = std::mem::take(&mut self.zones);
+        for zone in &mut zones {
+            if let Some(cloudflare) = &mut zone.object.spec.cloudflare {
+                let key = &mut cloudflare.transfer_tsig_secret_ref;
+                key.take_if(|key| self.secret(None, &key.name).is_none());
+            }
+        }
+        self.zones = zones;
         let mut providers = std::mem::take(&mut self.providers);
         for spec in providers.iter_mut().map(|declared| &mut declared.object.spec) {
             let is_here = |reference: &SecretReference| {

@@ -12,6 +12,7 @@ use zonekeeper_kernel::{
     holder::Holder,
     rdata::RecordType,
     reason::{Reason, Rejection},
+    transfer_key::TransferKey,
     zone::{Namespaces, Zone, ZoneKey},
 };
 use zonekeeper_providers::{
@@ -46,7 +47,7 @@ impl Session {
         let settings = self.check(&folder)?;
         let (zones, mut duplicates) = zones_by_provider(&folder)?;
         self.open_providers(&folder, settings).await?;
-        duplicates.extend(self.open_zones(zones).await);
+        duplicates.extend(self.open_zones(&folder, zones).await);
         self.duplicates = duplicates;
         self.answers.expire_failures();
         self.folder = folder;
@@ -63,7 +64,8 @@ impl Session {
                 (Err(_), Some(open)) => {
                     let place = Place::of(&zone.provider, &zone.zone);
                     let mut former = self.parked.take(&place);
-                    zone.worker = open_zone(open, &zone.declared.object, &zone.zone, &mut former).await;
+                    let declared = (&self.folder, &zone.declared.object);
+                    zone.worker = open_zone(open, declared, &zone.zone, &mut former).await;
                     self.parked.put(place, former);
                 }
                 (Err(_), None) => {}
@@ -175,7 +177,11 @@ impl Session {
     }
 
     /// Opens zones, and refuses those that are a second way to the same zone.
-    async fn open_zones(&mut self, zones: Vec<(Declared<DNSZone>, String)>) -> Vec<Rejection> {
+    async fn open_zones(
+        &mut self,
+        folder: &Folder,
+        zones: Vec<(Declared<DNSZone>, String)>,
+    ) -> Vec<Rejection> {
         let mut duplicates = Vec::new();
         let mut ids: BTreeMap<(String, String), ZoneKey> = BTreeMap::new();
         let mut before = BTreeMap::new();
@@ -197,7 +203,7 @@ impl Session {
                 None => (None, None),
             };
             let mut former = former.or_else(|| self.parked.take(&place));
-            let worker = open_zone(open, &declared.object, &zone, &mut former).await;
+            let worker = open_zone(open, (folder, &declared.object), &zone, &mut former).await;
             self.parked.put(place, former);
             if let (Ok(worker), Some(realm)) = (&worker, open.settings.backend.realm()) {
                 let id = (realm.to_owned(), worker.access().traits().id.clone());
@@ -260,11 +266,12 @@ impl Session {
 /// Opens a zone; the worker from before goes on with it, if it is the same zone.
 async fn open_zone(
     open: &OpenProvider,
-    object: &DNSZone,
+    (folder, object): (&Folder, &DNSZone),
     zone: &Zone,
     former: &mut Option<Former>,
 ) -> Result<ZoneWorker, ProviderError> {
     let configuration = |bad: BadField| ProviderError::Configuration { message: bad.to_string() };
+    let key = transfer_key(folder, object).map_err(configuration)?;
     let id = Some(object.spec.zone_id.as_str()).filter(|id| !id.is_empty());
     let access = match former {
         // One changed object costs no call.
@@ -272,13 +279,13 @@ async fn open_zone(
             former.worker.access().clone()
         }
         Some(_) | None => {
-            let wish = declare::zone_wish(object).map_err(configuration)?;
+            let wish = declare::zone_wish(object, key.clone()).map_err(configuration)?;
             providers::open_zone(open.provider.clone(), &zone.domain, id, &wish).await?
         }
     };
     let identity = format!("{}/{}", open.settings.name, zone.domain);
     let comment_limit = access.traits().capabilities.comment_limit;
-    let settings = declare::zone_settings(object, &open.settings.registry, identity, comment_limit)
+    let settings = declare::zone_settings(object, &open.settings.registry, identity, comment_limit, key)
         .map_err(configuration)?;
     let is_same = |former: &mut Former| {
         let before = former.worker.access();
@@ -292,6 +299,15 @@ async fn open_zone(
         }
         None => ZoneWorker::new(access, settings),
     })
+}
+
+/// The key that a zone is transferred with, from a Secret of its own namespace.
+fn transfer_key(folder: &Folder, object: &DNSZone) -> Result<Option<TransferKey>, BadField> {
+    let namespace = object.namespace().unwrap_or_default();
+    let namespace = if namespace.is_empty() { "default" } else { &namespace };
+    let named = object.spec.cloudflare.as_ref().and_then(|zone| zone.transfer_tsig_secret_ref.as_ref());
+    let secret = named.and_then(|reference| folder.secret(Some(namespace), &reference.name));
+    declare::transfer_key(object, |key| secret?.get(key).map(<[u8]>::to_vec))
 }
 
 /// Zones with the names of their providers, and zones that were refused.
@@ -309,7 +325,7 @@ fn zones_by_provider(folder: &Folder) -> Result<PlacedZones, Vec<Problem>> {
             let read = declare::zone(&zone.object, &provider)?;
             declare::rules(&zone.object)?;
             declare::authority(&zone.object)?;
-            declare::zone_wish(&zone.object)?;
+            declare::zone_wish(&zone.object, transfer_key(folder, &zone.object)?)?;
             Ok((provider, read))
         }) {
             Ok((provider, read)) => match taken.entry((provider.clone(), read.domain.to_string())) {

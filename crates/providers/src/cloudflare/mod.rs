@@ -7,6 +7,7 @@ pub(crate) mod capabilities;
 mod check;
 pub mod convert;
 pub mod explain;
+mod gone;
 mod open;
 mod zone;
 
@@ -29,19 +30,20 @@ use zonekeeper_kernel::{
     name::Name,
     record::{LiveRecord, RecordId},
     zone_change::{ClearedZone, ZoneWish},
-    zone_state::ZoneState,
+    zone_state::{Contents, ZoneState},
 };
 
 use crate::{
     Asks, Outcome, Progress, Provider, ProviderError, Standing, ZoneAccess, ZoneTraits,
     cloudflare::{
-        api::{ApiError, Client, Failure, Reply},
+        api::{Client, Failure, Reply},
         batch::Batches,
         budget::{Budgets, Purpose, Rate},
         check::lacks_edit,
         convert::ApiRecord,
         explain::explain,
-        zone::state::Seen,
+        gone::{explain_zone, is_gone, is_missing, not_found},
+        zone::{primaries::copies, state::Seen},
     },
     fence::{Fence, Unfenced},
     meter::{Meter, Unmetered},
@@ -449,6 +451,9 @@ impl ZoneAccess for CloudflareZone {
     }
 
     async fn apply(&self, cleared: &Cleared, progress: &Progress<'_>) -> Vec<Outcome> {
+        if self.seen().contents() == Contents::Copies {
+            return cleared.changes().iter().map(|_| Outcome::NotSent(copies(&self.domain))).collect();
+        }
         let batches = Batches { client: &self.client, zone: &self.traits.id, limit: &self.batch_limit };
         let mut outcomes = batches.apply(cleared.changes(), progress).await;
         let is_refused =
@@ -459,41 +464,6 @@ impl ZoneAccess for CloudflareZone {
         }
         outcomes
     }
-}
-
-/// Why a request about a zone failed: for a zone that was removed Cloudflare answers as for one that the token may not
-/// see (403, code 10000; seen in the field, 2026-11).
-async fn explain_zone(
-    client: &Client,
-    domain: &Name,
-    id: &str,
-    act: &str,
-    failure: &Failure,
-) -> ProviderError {
-    let error = explain(act, failure);
-    match error {
-        ProviderError::Credentials { .. } if is_gone(client, domain, id).await => not_found(act),
-        other => other,
-    }
-}
-
-/// Whether the token works, and shows no zone of this name with this id.
-async fn is_gone(client: &Client, domain: &Name, id: &str) -> bool {
-    let path = format!("/zones?name={}&per_page=50", query_text(domain.as_str()));
-    let shown: Result<Reply<Vec<ApiZone>>, Failure> = client.read(path, Purpose::Change).await;
-    shown.is_ok_and(|reply| reply.result.iter().all(|zone| zone.id != id))
-}
-
-fn not_found(act: &str) -> ProviderError {
-    let message = format!(
-        "{act}: the token works, and shows this zone no more; add it at Cloudflare again, or give the token Zone:Read for it"
-    );
-    ProviderError::ZoneNotFound { message }
-}
-
-/// Which HTTP status comes with 81044 is not documented (2026-11).
-fn is_missing(status: u16, errors: &[ApiError]) -> bool {
-    status == 404 || errors.iter().any(|error| error.code == 81044)
 }
 
 fn query_text(text: &str) -> String {

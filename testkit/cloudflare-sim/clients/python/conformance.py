@@ -8,6 +8,7 @@ import harness
 import kinds  # noqa: F401
 import other  # noqa: F401
 import reads  # noqa: F401
+import zone_config  # noqa: F401
 import zones  # noqa: F401
 
 if __name__ == "__main__":

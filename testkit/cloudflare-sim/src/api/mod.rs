@@ -6,6 +6,7 @@ mod hold;
 mod hostnames;
 mod records;
 mod scan;
+mod secondary;
 mod settings;
 mod verify;
 mod zone_settings;
@@ -76,13 +77,33 @@ const ZONE: &[Right] = &[Right::ZoneRead, Right::ZoneWrite];
 const ZONE_WRITE: &[Right] = &[Right::ZoneWrite];
 const SETTING: &[Right] = &[Right::ZoneSettings];
 const SSL: &[Right] = &[Right::Ssl];
+const ACCOUNT: &[Right] = &[Right::AccountRead, Right::AccountWrite];
+const ACCOUNT_WRITE: &[Right] = &[Right::AccountWrite];
+const INCOMING: &[Right] =
+    &[Right::ZoneRead, Right::ZoneWrite, Right::DnsRead, Right::DnsWrite, Right::ZoneSettings];
+const INCOMING_WRITE: &[Right] = &[Right::ZoneWrite, Right::DnsWrite, Right::ZoneSettings];
 
 /// Literal segments come before `{…}` where both would fit.
 #[rustfmt::skip]
-static ROWS: [Row; 50] = [
+static ROWS: [Row; 65] = [
     row("GET", "/user/tokens/verify", &[], verify::user),
     row("GET", "/accounts/{account}/tokens/verify", &[], verify::account),
     row("GET", "/accounts/{account}/dns_records/usage", SETTINGS, records::account_usage),
+    row("GET", "/accounts/{account}/secondary_dns/peers", ACCOUNT, secondary::peers),
+    row("POST", "/accounts/{account}/secondary_dns/peers", ACCOUNT_WRITE, secondary::create_peer),
+    row("GET", "/accounts/{account}/secondary_dns/peers/{peer}", ACCOUNT, secondary::peer),
+    row("PUT", "/accounts/{account}/secondary_dns/peers/{peer}", ACCOUNT_WRITE, secondary::put_peer),
+    row("DELETE", "/accounts/{account}/secondary_dns/peers/{peer}", ACCOUNT_WRITE, secondary::delete_peer),
+    row("GET", "/accounts/{account}/secondary_dns/tsigs", ACCOUNT, secondary::tsigs),
+    row("POST", "/accounts/{account}/secondary_dns/tsigs", ACCOUNT_WRITE, secondary::create_tsig),
+    row("GET", "/accounts/{account}/secondary_dns/tsigs/{tsig}", ACCOUNT, secondary::tsig),
+    row("PUT", "/accounts/{account}/secondary_dns/tsigs/{tsig}", ACCOUNT_WRITE, secondary::put_tsig),
+    row("DELETE", "/accounts/{account}/secondary_dns/tsigs/{tsig}", ACCOUNT_WRITE, secondary::delete_tsig),
+    row("GET", "/zones/{zone}/secondary_dns/incoming", INCOMING, secondary::incoming),
+    row("POST", "/zones/{zone}/secondary_dns/incoming", INCOMING_WRITE, secondary::create_incoming),
+    row("PUT", "/zones/{zone}/secondary_dns/incoming", INCOMING_WRITE, secondary::put_incoming),
+    row("DELETE", "/zones/{zone}/secondary_dns/incoming", INCOMING_WRITE, secondary::delete_incoming),
+    row("POST", "/zones/{zone}/secondary_dns/force_axfr", INCOMING_WRITE, secondary::force_axfr),
     row("GET", "/zones", ZONE, zones::list),
     row("POST", "/zones", ZONE_WRITE, zones::create),
     row("GET", "/zones/{zone}", ZONE, zones::get),

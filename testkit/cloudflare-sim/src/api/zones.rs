@@ -7,7 +7,9 @@ use super::Ask;
 use crate::{
     config::Plan,
     error::{Failure, Outcome, error},
-    knobs::{Knobs, ScopedZoneList, ZoneNames, ZonePageSize, ZoneRegistration, ZoneWithoutAccount},
+    knobs::{
+        Knobs, ScopedZoneList, SecondaryZones, ZoneNames, ZonePageSize, ZoneRegistration, ZoneWithoutAccount,
+    },
     name,
     page::Page,
     query::Query,
@@ -74,9 +76,7 @@ pub fn create(Ask { world, call, .. }: Ask<'_>) -> Outcome<Reply> {
         return Err(error(1061, format!("{zone_name} already exists")).into());
     }
     let kind = body.get("type").and_then(Value::as_str).unwrap_or("full").to_owned();
-    if kind != "full" {
-        return Err(error(1104, "Partial zone signup not allowed").into());
-    }
+    allowed_kind(&kind, world.knobs.secondary_zones)?;
     let restored = world.deleted.remove(&zone_name);
     let id = world.create_zone(zone_name, Plan::Free, "pending", account);
     let knobs = world.knobs;
@@ -101,7 +101,12 @@ pub fn patch(Ask { world, call, params, .. }: Ask<'_>) -> Outcome<Reply> {
     let zone = world.zone(params[0])?;
     let mut changes = body.iter();
     match (changes.next(), changes.next()) {
-        (Some((property, value)), None) => change(zone, property, value)?,
+        (Some((property, value)), None) => {
+            if let ("type", Some(kind @ "secondary")) = (property.as_str(), value.as_str()) {
+                allowed_kind(kind, knobs.secondary_zones)?;
+            }
+            change(zone, property, value)?;
+        }
         // The code is unverified.
         _ => return Err(Failure::service(400, 1004, "Only one zone property can be changed at a time.")),
     }
@@ -140,6 +145,15 @@ pub fn available_plans(Ask { world, params, .. }: Ask<'_>) -> Outcome<Reply> {
     let current = world.zone(params[0])?.plan;
     let plans = [Plan::Free, Plan::Pro, Plan::Business, Plan::Enterprise];
     Ok(Reply::ok(&plans.map(|plan| plan_json(plan, plan == current))))
+}
+
+fn allowed_kind(kind: &str, secondary: SecondaryZones) -> Outcome<()> {
+    match (kind, secondary) {
+        ("full", _) | ("secondary", SecondaryZones::Accept) => Ok(()),
+        // The code and the words are unverified.
+        ("secondary", SecondaryZones::Refuse) => Err(error(1104, "Secondary zone signup not allowed").into()),
+        _ => Err(error(1104, "Partial zone signup not allowed").into()),
+    }
 }
 
 fn change(zone: &mut Zone, property: &str, value: &Value) -> Outcome<()> {

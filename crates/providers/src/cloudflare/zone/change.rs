@@ -6,7 +6,7 @@ use reqwest::Method;
 use serde_json::{Map, Value, json};
 use zonekeeper_kernel::{
     plan::Operation,
-    zone_change::{ClearedZone, ZoneChange, ZoneWish},
+    zone_change::{ClearedZone, TYPE, ZoneChange, ZoneWish},
 };
 
 use crate::{
@@ -49,6 +49,7 @@ impl CloudflareZone {
                 answers[place] = sent.clone();
             }
         }
+        self.change_primaries(changes, wish, &mut answers).await;
         self.forget_zone();
         let is_end = |(_, change): &(usize, &ZoneChange)| change.operation == Operation::Delete;
         if let Some((place, _)) = changes.iter().enumerate().find(is_end)
@@ -57,6 +58,32 @@ impl CloudflareZone {
             answers[place] = self.delete().await;
         }
         answers
+    }
+
+    /// Follows other primaries, if that is to be changed; a zone that could not become a secondary has none.
+    async fn change_primaries(
+        &self,
+        changes: &[ZoneChange],
+        wish: &ZoneWish,
+        answers: &mut [Result<(), ProviderError>],
+    ) {
+        let places = |is: &dyn Fn(&str) -> bool| -> Vec<usize> {
+            let updates = changes.iter().enumerate().filter(|(_, it)| it.operation == Operation::Update);
+            updates.filter(|(_, it)| is(&it.field)).map(|(place, _)| place).collect()
+        };
+        let ours = places(&|field| Endpoint::of(field) == Some(Endpoint::Incoming));
+        if ours.is_empty() {
+            return;
+        }
+        let refused =
+            places(&|field| field == TYPE).into_iter().find_map(|place| answers[place].clone().err());
+        let answer = match refused {
+            Some(error) => Err(error),
+            None => self.follow(wish).await,
+        };
+        for place in ours {
+            answers[place] = answer.clone();
+        }
     }
 
     fn calls(&self, changes: &[ZoneChange], wish: &ZoneWish) -> Vec<Call> {
@@ -83,6 +110,8 @@ impl CloudflareZone {
                     let status = if after == "On" { "active" } else { "disabled" };
                     calls.push(patch("/dnssec", json!({ "status": status })));
                 }
+                // After the type, which decides whether it can be had.
+                Endpoint::Incoming => {}
                 Endpoint::Hold(_) => groups.entry("hold".into()).or_default().push(place),
                 Endpoint::DnsSettings(path) => {
                     put(&mut dns_settings, path, value(after));

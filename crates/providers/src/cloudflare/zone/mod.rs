@@ -3,13 +3,24 @@
 pub(super) mod change;
 pub(super) mod create;
 pub(super) mod explain;
+pub(super) mod primaries;
 pub(super) mod state;
 
 use serde_json::{Map, Value};
+use zonekeeper_kernel::zone_change::{PRIMARIES, TRANSFER_TSIG, TYPE};
 
 /// What can be configured of a zone. A name that ends in a dot stands for all that begin with it.
-pub(super) const FIELDS: &[&str] =
-    &["type", "paused", "dnssec", "hold.enabled", "hold.includeSubdomains", "dnsSettings.", "settings."];
+pub(super) const FIELDS: &[&str] = &[
+    TYPE,
+    PRIMARIES,
+    TRANSFER_TSIG,
+    "paused",
+    "dnssec",
+    "hold.enabled",
+    "hold.includeSubdomains",
+    "dnsSettings.",
+    "settings.",
+];
 
 /// A field, by the endpoint that has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,6 +31,8 @@ enum Endpoint<'a> {
     Hold(&'a str),
     /// DNSSEC.
     Dnssec,
+    /// Where a secondary zone is transferred from.
+    Incoming,
     /// `dns_settings`: the path within it.
     DnsSettings(&'a str),
     /// A setting by its id, and the path within its value.
@@ -32,7 +45,8 @@ impl<'a> Endpoint<'a> {
     fn of(field: &'a str) -> Option<Self> {
         match field.split_once('.') {
             None if field == "dnssec" => Some(Self::Dnssec),
-            None => ["type", "paused"].contains(&field).then_some(Self::Zone(field)),
+            None if [PRIMARIES, TRANSFER_TSIG].contains(&field) => Some(Self::Incoming),
+            None => [TYPE, "paused"].contains(&field).then_some(Self::Zone(field)),
             Some(("hold", name)) => Some(Self::Hold(name)),
             Some(("dnsSettings", path)) => Some(Self::DnsSettings(path)),
             Some(("settings", path)) => Some(match path.split_once('.') {
@@ -47,7 +61,7 @@ impl<'a> Endpoint<'a> {
     fn permission(self) -> &'static str {
         match self {
             Self::Zone(_) | Self::Hold(_) => "Zone Write",
-            Self::Dnssec => "DNS Write",
+            Self::Dnssec | Self::Incoming => "DNS Write",
             Self::DnsSettings(_) => "DNS Write or Zone DNS Settings Write",
             Self::Setting(_, _) => "Zone Settings Write",
         }
@@ -94,6 +108,7 @@ mod tests {
     #[test]
     fn a_field_belongs_to_one_endpoint() {
         assert_eq!(Endpoint::of("paused"), Some(Endpoint::Zone("paused")));
+        assert_eq!(Endpoint::of("primaries"), Some(Endpoint::Incoming));
         assert_eq!(Endpoint::of("settings.ssl"), Some(Endpoint::Setting("ssl", None)));
         let nested = "settings.security_header.strict_transport_security.enabled";
         let path = "strict_transport_security.enabled";

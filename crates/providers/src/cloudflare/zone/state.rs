@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use zonekeeper_kernel::{
     zone_change::{DNSSEC, Fields, Presence, ZoneWish},
-    zone_state::{Activation, Dnssec, Ds, ZoneState},
+    zone_state::{Activation, Contents, Dnssec, Ds, ZoneState},
 };
 
 use crate::{
@@ -97,6 +97,14 @@ impl Seen {
         }
     }
 
+    /// Whose records the zone has.
+    pub(in crate::cloudflare) fn contents(&self) -> Contents {
+        match self.zone.kind.as_deref() {
+            Some("secondary") => Contents::Copies,
+            Some(_) | None => Contents::Own,
+        }
+    }
+
     /// How often Cloudflare may be asked to look at the delegation.
     fn pace(&self) -> Duration {
         match Plan::of(self.zone.plan.as_ref()) {
@@ -120,7 +128,8 @@ impl CloudflareZone {
         let endpoints: Vec<(&str, Endpoint<'_>)> =
             wanted.iter().filter_map(|field| Some((*field, Endpoint::of(field)?))).collect();
         let has = |is: &dyn Fn(Endpoint<'_>) -> bool| endpoints.iter().any(|(_, endpoint)| is(*endpoint));
-        self.look_at_zone(has(&|it| matches!(it, Endpoint::Zone(_))), asks).await?;
+        let is_managed = has(&|it| matches!(it, Endpoint::Zone(_) | Endpoint::Incoming));
+        self.look_at_zone(is_managed, asks).await?;
         let mut fields = Fields::default();
         let mut state = {
             let seen = self.seen();
@@ -135,10 +144,14 @@ impl CloudflareZone {
             ZoneState {
                 id: self.traits.id.clone(),
                 activation: seen.activation(),
+                contents: seen.contents(),
                 name_servers: seen.zone.name_servers.clone().unwrap_or_default(),
                 ..ZoneState::default()
             }
         };
+        if has(&|it| it == Endpoint::Incoming) {
+            self.read_primaries(wish, state.contents, &mut fields).await?;
+        }
         if has(&|it| it == Endpoint::Dnssec) || is_going {
             let dnssec = self.dnssec().await?;
             fields.insert(DNSSEC, if is_off(&dnssec.state) { "Off" } else { "On" });
@@ -249,7 +262,7 @@ impl CloudflareZone {
         reply.map(|reply| reply.result).map_err(|failure| explain(&act, permission, &failure))
     }
 
-    pub(super) fn seen(&self) -> std::sync::MutexGuard<'_, Seen> {
+    pub(in crate::cloudflare) fn seen(&self) -> std::sync::MutexGuard<'_, Seen> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
