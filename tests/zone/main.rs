@@ -62,7 +62,7 @@ fn repurpose(server: &Server, name: &str) {
     for (at, record) in &mut server.state().records {
         if at.first_label() == name {
             record.rdata = Rdata::parse(RecordType::A, "198.51.100.7").unwrap();
-            record.comment = "mine now zk1:aaaaaaaa:recordset/x/y:aaaaaaaaaaaaaaaa".into();
+            record.comment = "mine now".into();
         }
     }
 }

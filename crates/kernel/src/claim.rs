@@ -1,6 +1,9 @@
 //! Whose a live record is: by its marker, or by what a status or this process remembers.
 
-use std::collections::BTreeMap;
+use std::{
+    collections::BTreeMap,
+    hash::{DefaultHasher, Hash, Hasher},
+};
 
 use crate::{
     holder::{Holder, HolderRef},
@@ -11,7 +14,7 @@ use crate::{
         txt::{self, TxtForm},
     },
     name::Name,
-    rdata::RecordType,
+    rdata::{Rdata, RecordType},
     record::{Live, LiveRecord, RecordId, of_type},
 };
 
@@ -57,7 +60,18 @@ pub enum Known {
 
 /// Records by their ids, each at the name and type under which it was written: elsewhere it is not ours any more.
 #[derive(Debug, Clone, Default)]
-pub struct KnownIds(BTreeMap<RecordId, (Name, RecordType, HolderRef)>);
+pub struct KnownIds(BTreeMap<RecordId, KnownRecord>);
+
+/// A record that is known by its id.
+#[derive(Debug, Clone)]
+struct KnownRecord {
+    name: Name,
+    rtype: RecordType,
+    holder: HolderRef,
+    /// Stands for its value, if it was only seen with our marker: with another value and no marker it is theirs. What we
+    /// wrote is ours whatever its value.
+    seen_with: Option<u64>,
+}
 
 /// A TXT marker found for one set.
 #[derive(Debug, Clone)]
@@ -118,10 +132,10 @@ impl Known {
 impl KnownIds {
     /// Remembers that a record was written at this place for this holder.
     pub fn insert(&mut self, id: RecordId, (name, rtype): (Name, RecordType), holder: Holder) {
-        self.0.insert(id, (name, rtype, HolderRef::Full(holder)));
+        self.0.insert(id, KnownRecord { name, rtype, holder: HolderRef::Full(holder), seen_with: None });
     }
 
-    /// Remembers a record whose own marker verifies: should that be wiped, it is ours all the same.
+    /// Remembers a record whose own marker verifies: should that alone be wiped, it is ours all the same.
     pub fn note_marked(&mut self, registry: &Registry, name: &Name, record: &LiveRecord) {
         let Some(marker) = comment::split(&record.comment).marker else { return };
         let is_noted = self.holder_of(name, record).is_some_and(|holder| match holder {
@@ -134,7 +148,9 @@ impl KnownIds {
             return;
         }
         if let Some(Claim::Ours { holder, .. }) = by_comment(registry, name, record) {
-            self.0.insert(record.id.clone(), (name.clone(), record.rdata.rtype(), holder));
+            let (name, rtype) = (name.clone(), record.rdata.rtype());
+            let seen_with = Some(fingerprint(&record.rdata));
+            self.0.insert(record.id.clone(), KnownRecord { name, rtype, holder, seen_with });
         }
     }
 
@@ -155,9 +171,10 @@ impl KnownIds {
 
     /// For whom this record was written here.
     fn holder_of(&self, name: &Name, record: &LiveRecord) -> Option<&HolderRef> {
-        let (at, rtype, holder) = self.0.get(&record.id)?;
-        let is_here = at == name && *rtype == record.rdata.rtype();
-        (is_here || crate::mutant::is_on("claim: any place")).then_some(holder)
+        let known = self.0.get(&record.id)?;
+        let is_here = known.name == *name && known.rtype == record.rdata.rtype();
+        let is_same = known.seen_with.is_none_or(|seen| seen == fingerprint(&record.rdata));
+        ((is_here && is_same) || crate::mutant::is_on("claim: any place")).then_some(&known.holder)
     }
 }
 
@@ -167,6 +184,12 @@ impl FromIterator<(RecordId, (Name, RecordType), Holder)> for KnownIds {
         ids.into_iter().for_each(|(id, place, holder)| known.insert(id, place, holder));
         known
     }
+}
+
+fn fingerprint(rdata: &Rdata) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    rdata.hash(&mut hasher);
+    hasher.finish()
 }
 
 // === impl NameClaims ===
