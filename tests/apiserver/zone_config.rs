@@ -182,3 +182,28 @@ async fn a_killed_operator_creates_no_zone_twice() {
     lab.wait_reason("DNSZone", "zone", "ZonePending").await;
     only_zone(&lab);
 }
+
+#[tokio::test]
+async fn a_domain_that_is_registered_at_cloudflare_keeps_its_zone() {
+    let Some((above, _front)) = above() else { return };
+    let lab = Lab::bare("zone-registered").await;
+    lab.put_secret("cloudflare", &[("apiToken", &lab.token)]).await;
+    lab.apply(&lab.provider()).await;
+    lab.sim.register(&lab.domain);
+    let lifecycle = json!({"create": false, "deletionPolicy": "Delete"});
+    lab.apply(&lab.dns_zone().with("lifecycle", lifecycle).with("interval", json!("1s"))).await;
+    lab.run_with(&["--resolver", &above.address()]);
+    lab.wait_ready("DNSZone", "zone").await;
+    let has_finalizer = |zone: &Value| zone["metadata"]["finalizers"].is_array();
+    lab.wait("DNSZone", "zone", "a finalizer", has_finalizer).await;
+    lab.delete("DNSZone", "zone").await;
+    let held = |zone: &Value| condition(zone, "Ready").message.contains(APPROVE_PLAN);
+    let zone = lab.wait("DNSZone", "zone", "a hash", held).await;
+    let hash = zone["status"]["plan"]["hash"].as_str().expect("a hash").to_owned();
+    lab.annotate("DNSZone", "zone", APPROVE_PLAN, &hash).await;
+    let is_refused = |zone: &Value| condition(zone, "Ready").message.contains("registered at Cloudflare");
+    lab.wait("DNSZone", "zone", "why it stays", is_refused).await;
+    lab.patch("DNSZone", "zone", json!({"spec": {"lifecycle": {"deletionPolicy": "Retain"}}})).await;
+    lab.wait_gone("DNSZone", "zone").await;
+    assert_eq!(lab.sim.zones().len(), 1);
+}

@@ -4,11 +4,11 @@
 
 use std::ops::Deref;
 
-use cloudflare_sim::Plan;
+use cloudflare_sim::{Fault, Plan, When};
 use control_plane::eventually;
 use dns_servers::{DnsServer, Setup, Software};
 use serde_json::{Value, json};
-use zonekeeper_api::wellknown::RECONCILE_REQUESTED_AT;
+use zonekeeper_api::wellknown::{APPROVE_PLAN, RECONCILE_REQUESTED_AT};
 use zonekeeper_tests::dns::{
     self,
     above::{Front, addresses, served_at},
@@ -114,6 +114,47 @@ async fn a_zone_is_signed_in_its_parent_and_unsigned_only_after_that() {
         }
     })
     .await;
+}
+
+#[tokio::test]
+async fn the_delegation_of_a_zone_goes_before_the_zone_and_only_by_approval() {
+    let Some((above, _)) = addresses() else { return };
+    let (site, _front) = parent("ended-child", &above).await;
+    let child = site.at("child");
+    let id = site.sim.zone(&child, Plan::Pro);
+    site.put_secret("cloudflare", &[("apiToken", &site.token)]).await;
+    let provider = format!("{}-cloudflare", site.home.name());
+    site.apply(&Deref::deref(&site).provider().named(&provider)).await;
+    let zone = site
+        .zone_of(&child)
+        .named("child")
+        .with("providerRef", json!({"name": provider}))
+        .with("interval", "1s")
+        .with("lifecycle", json!({"deletionPolicy": "Delete"}))
+        .with("delegation", json!({"manage": true}));
+    site.apply(&zone).await;
+    site.wait_ready("RecordSet", "child-ns").await;
+    let names_ours = |zone: &Value| zone["status"]["delegation"]["nameServers"].is_array();
+    site.wait("DNSZone", "child", "the delegation", names_ours).await;
+
+    site.delete("DNSZone", "child").await;
+    let is_held = |zone: &Value| condition(zone, "Ready").message.contains(APPROVE_PLAN);
+    let held = site.wait("DNSZone", "child", "a hash", is_held).await;
+    assert!(site.get("RecordSet", "child-ns").await.is_some(), "nothing goes without approval");
+    // The answer to the deletion is held: what is gone by then went before it.
+    site.sim.faults(vec![Fault::hold_from_write(1, When::Before)]);
+    let hash = held["status"]["plan"]["hash"].as_str().expect("a hash").to_owned();
+    site.annotate("DNSZone", "child", APPROVE_PLAN, &hash).await;
+    eventually("the deletion is sent", DEADLINE, async || {
+        if site.sim.held() > 0 { Ok(()) } else { Err("nothing is held") }
+    })
+    .await;
+    assert!(site.get("RecordSet", "child-ns").await.is_none(), "the delegation goes first");
+    assert!(site.sim.zones().iter().any(|(_, other)| *other == id));
+    site.sim.faults(Vec::new());
+    site.sim.release();
+    site.wait_gone("DNSZone", "child").await;
+    assert!(site.sim.zones().iter().all(|(_, other)| *other != id));
 }
 
 #[tokio::test]

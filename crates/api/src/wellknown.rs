@@ -57,6 +57,9 @@ pub const CLOUDFLARE_OPERATOR_PREFIX: &str = "cloudflare-operator.io/";
 /// `status.zone.initial` has them.
 pub const RESTORE_ZONE: &str = "zonekeeper.dev/restore-zone";
 
+/// Annotation of objects that the operator makes: the installation that looks after them.
+pub const CONTROLLER: &str = "zonekeeper.dev/controller-name";
+
 /// Label of objects that the operator makes.
 pub const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
 

@@ -9,7 +9,7 @@ use std::{
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use serde_json::{Value, json};
-use zonekeeper_api::wellknown::{MANAGED_BY, MANAGER};
+use zonekeeper_api::wellknown::{CONTROLLER, MANAGED_BY, MANAGER};
 
 use crate::effects::{Effect, Effects};
 
@@ -47,8 +47,9 @@ pub enum Leaving {
 /// All children of all owners.
 ///
 /// Guarantees: nothing is deleted of an owner that did not say yet what it wants; what was not made by us is left alone.
-#[derive(Default)]
 pub struct Children {
+    /// The installation that makes them: each looks after its own.
+    controller: String,
     by_ref: BTreeMap<ChildRef, Child>,
     /// Those that are wanted for, or were seen to be made for, the object with a uid.
     by_owner: BTreeMap<String, BTreeSet<ChildRef>>,
@@ -117,6 +118,16 @@ impl std::fmt::Display for ChildRef {
 // === impl Children ===
 
 impl Children {
+    /// None yet, of this installation.
+    pub fn of_controller(controller: &str) -> Self {
+        Self {
+            controller: controller.to_owned(),
+            by_ref: BTreeMap::new(),
+            by_owner: BTreeMap::new(),
+            known_owners: BTreeSet::new(),
+        }
+    }
+
     /// Says all that is wanted for an owner; what was wanted for it before, and is not among this, goes. Whether something
     /// is to be written for that.
     pub fn want(&mut self, owner: &OwnerReference, manifests: Vec<Value>, effects: &mut Effects) -> bool {
@@ -138,7 +149,7 @@ impl Children {
         self.known_owners.insert(owner.uid.clone());
         let manifests: BTreeMap<ChildRef, Value> = manifests
             .into_iter()
-            .filter_map(|manifest| Some((ChildRef::of(&manifest)?, owned(manifest, owner))))
+            .filter_map(|manifest| Some((ChildRef::of(&manifest)?, self.owned(manifest, owner))))
             .collect();
         let of_owner = self.by_owner.entry(owner.uid.clone()).or_default();
         of_owner.extend(manifests.keys().cloned());
@@ -155,7 +166,7 @@ impl Children {
 
     /// An object that may be a child was seen.
     pub fn see(&mut self, child: &ChildRef, metadata: &ObjectMeta, effects: &mut Effects) {
-        let seen = Seen::of(metadata);
+        let seen = Seen::of(metadata, &self.controller);
         if seen.owner.is_none() && !self.by_ref.contains_key(child) {
             return;
         }
@@ -195,7 +206,7 @@ impl Children {
                 known.failure = None;
                 match (metadata, &mut known.seen) {
                     (Some(metadata), _) => {
-                        let seen = Seen::of(&metadata);
+                        let seen = Seen::of(&metadata, &self.controller);
                         known.note_applied(seen.fingerprint);
                         known.seen = Some(seen);
                     }
@@ -257,6 +268,14 @@ impl Children {
                 self.by_ref.remove(&key);
             }
         }
+    }
+
+    /// A manifest with its owner in it: it goes with that, and nothing else is taken for it.
+    fn owned(&self, mut manifest: Value, owner: &OwnerReference) -> Value {
+        manifest["metadata"]["labels"][MANAGED_BY] = json!(MANAGER);
+        manifest["metadata"]["annotations"][CONTROLLER] = json!(self.controller);
+        manifest["metadata"]["ownerReferences"] = json!([owner]);
+        manifest
     }
 
     fn proceed(&mut self, key: &ChildRef, effects: &mut Effects) {
@@ -338,11 +357,12 @@ impl Child {
 // === impl Seen ===
 
 impl Seen {
-    fn of(metadata: &ObjectMeta) -> Self {
-        let is_managed = metadata
-            .labels
-            .as_ref()
-            .is_some_and(|labels| labels.get(MANAGED_BY).is_some_and(|manager| manager == MANAGER));
+    fn of(metadata: &ObjectMeta, controller: &str) -> Self {
+        let has = |values: &Option<BTreeMap<String, String>>, key: &str, value: &str| {
+            values.as_ref().is_some_and(|values| values.get(key).is_some_and(|it| it == value))
+        };
+        let is_managed =
+            has(&metadata.labels, MANAGED_BY, MANAGER) && has(&metadata.annotations, CONTROLLER, controller);
         let owner = metadata.owner_references.iter().flatten().find(|owner| owner.controller == Some(true));
         Self {
             uid: metadata.uid.clone().unwrap_or_default(),
@@ -373,128 +393,5 @@ impl Fingerprint {
     }
 }
 
-/// A manifest with its owner in it: it goes with that, and nothing else is taken for it.
-fn owned(mut manifest: Value, owner: &OwnerReference) -> Value {
-    manifest["metadata"]["labels"][MANAGED_BY] = json!(MANAGER);
-    manifest["metadata"]["ownerReferences"] = json!([owner]);
-    manifest
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn owner() -> OwnerReference {
-        OwnerReference {
-            api_version: "zonekeeper.dev/v1alpha1".into(),
-            kind: "DNSZone".into(),
-            name: "example-com".into(),
-            uid: "zone-uid".into(),
-            controller: Some(true),
-            block_owner_deletion: None,
-        }
-    }
-
-    fn manifest(data: &str) -> Value {
-        json!({
-            "apiVersion": "v1", "kind": "ConfigMap",
-            "metadata": {"name": "child", "namespace": "default"}, "data": {"key": data},
-        })
-    }
-
-    fn child() -> ChildRef {
-        ChildRef::of(&manifest("")).unwrap()
-    }
-
-    /// The object as the API server gives it after a write.
-    fn object(manifest: &Value, version: &str) -> Box<ObjectMeta> {
-        let mut metadata = manifest["metadata"].clone();
-        metadata["uid"] = json!("child-uid");
-        metadata["resourceVersion"] = json!(version);
-        Box::new(serde_json::from_value(metadata).unwrap())
-    }
-
-    fn writes(effects: &mut Effects) -> Vec<ChildWrite> {
-        let write = |effect| match effect {
-            Effect::WriteChild(_, write) => Some(write),
-            _other => None,
-        };
-        effects.take().into_iter().filter_map(write).collect()
-    }
-
-    /// A child that was created.
-    fn created() -> (Children, Effects, Value) {
-        let (mut children, mut effects) = (Children::default(), Effects::default());
-        children.want(&owner(), vec![manifest("one")], &mut effects);
-        let made = match writes(&mut effects).as_slice() {
-            [ChildWrite::Create(made)] => made.clone(),
-            other => panic!("{other:?}"),
-        };
-        children.written(&child(), Ok(Some(object(&made, "1"))), &mut effects);
-        assert!(writes(&mut effects).is_empty());
-        (children, effects, made)
-    }
-
-    #[test]
-    fn a_child_is_created_once_and_changed_in_place() {
-        let (mut children, mut effects, made) = created();
-        children.see(&child(), &object(&made, "1"), &mut effects);
-        children.want(&owner(), vec![manifest("one")], &mut effects);
-        assert!(writes(&mut effects).is_empty(), "it is as it is wanted");
-        children.want(&owner(), vec![manifest("two")], &mut effects);
-        let applied = writes(&mut effects);
-        assert!(
-            matches!(&applied[..], [ChildWrite::Apply(made)] if made["metadata"]["uid"] == "child-uid" && made["data"]["key"] == "two"),
-            "{applied:?}"
-        );
-    }
-
-    #[test]
-    fn an_edited_child_is_repaired_and_a_deleted_one_made_again() {
-        let (mut children, mut effects, made) = created();
-        children.see(&child(), &object(&made, "2"), &mut effects);
-        assert!(matches!(&writes(&mut effects)[..], [ChildWrite::Apply(_)]));
-        children.written(&child(), Ok(Some(object(&made, "3"))), &mut effects);
-        assert!(writes(&mut effects).is_empty());
-        children.lose(&child(), &mut effects);
-        assert!(matches!(&writes(&mut effects)[..], [ChildWrite::Create(_)]));
-    }
-
-    #[test]
-    fn what_is_no_longer_wanted_goes_also_after_a_restart() {
-        let (mut children, mut effects, made) = created();
-        children.want(&owner(), Vec::new(), &mut effects);
-        assert_eq!(writes(&mut effects), [ChildWrite::Delete("child-uid".into(), Leaving::Nothing)]);
-        let mut anew = Children::default();
-        anew.see(&child(), &object(&made, "1"), &mut effects);
-        assert!(writes(&mut effects).is_empty(), "it is not known yet what its owner wants");
-        anew.want(&owner(), Vec::new(), &mut effects);
-        assert_eq!(writes(&mut effects), [ChildWrite::Delete("child-uid".into(), Leaving::Nothing)]);
-        anew.written(&child(), Ok(None), &mut effects);
-        anew.lose(&child(), &mut effects);
-        assert!(anew.by_ref.is_empty() && writes(&mut effects).is_empty());
-    }
-
-    #[test]
-    fn what_is_given_up_leaves_behind_what_it_says_itself() {
-        let (mut children, mut effects, _) = created();
-        children.give_up(&owner(), &mut effects);
-        assert_eq!(writes(&mut effects), [ChildWrite::Delete("child-uid".into(), Leaving::AsDeclared)]);
-    }
-
-    #[test]
-    fn an_object_of_others_with_that_name_is_left_alone() {
-        let (mut children, mut effects) = (Children::default(), Effects::default());
-        let foreign = object(&manifest("theirs"), "1");
-        children.want(&owner(), vec![manifest("one")], &mut effects);
-        assert!(matches!(&writes(&mut effects)[..], [ChildWrite::Create(_)]));
-        children.written(&child(), Err("it is there already".into()), &mut effects);
-        children.see(&child(), &foreign, &mut effects);
-        children.retry(&mut effects);
-        assert!(writes(&mut effects).is_empty());
-        let trouble = children.trouble("zone-uid").unwrap_or_default();
-        assert!(trouble.contains("was not made for this object"), "{trouble}");
-        children.want(&owner(), Vec::new(), &mut effects);
-        assert!(writes(&mut effects).is_empty(), "nor is it deleted");
-    }
-}
+mod tests;

@@ -14,6 +14,7 @@ use zonekeeper_api::{
     Selection,
 };
 use zonekeeper_kernel::{
+    guard::Approval,
     name::Name,
     rdata::{Rdata, RecordType},
     resolve::Zones,
@@ -152,7 +153,8 @@ impl Model {
             (_, false) => INTERVAL,
         };
         self.agenda.at(now + next, Alarm::Parent(key.clone()));
-        if has_opened {
+        let ends = is_end_approved(entry);
+        if has_opened || ends {
             self.look_at_all(key);
         }
         self.report_zone(key);
@@ -162,8 +164,17 @@ impl Model {
     pub fn delegate(&mut self, key: &ZoneKey) {
         let Some(entry) = self.zones.get(key).filter(|entry| entry.is_ours) else { return };
         let Some(owner) = owner(&entry.object) else { return };
-        // What goes, goes with its owner.
-        if entry.is_leaving() || entry.object.spec.suspend {
+        if entry.object.spec.suspend {
+            return;
+        }
+        if entry.is_leaving() {
+            // What stays, stays with its zone; what ends, ends before it.
+            if entry.object.spec.delegation.manage
+                && is_end_approved(entry)
+                && self.children.want(&owner, Vec::new(), &mut self.effects)
+            {
+                self.agenda.by(self.now.at + WRITTEN, Alarm::Parent(key.clone()));
+            }
             return;
         }
         if !entry.object.spec.delegation.manage {
@@ -191,6 +202,22 @@ impl Model {
         if self.children.want(&owner, manifests, &mut self.effects) {
             // Its servers say something else in a moment.
             self.agenda.by(self.now.at + WRITTEN, Alarm::Parent(key.clone()));
+        }
+    }
+
+    /// The approval that the next pass over a zone gets. The end of a zone waits for that of its delegation: others could make
+    /// a zone of that name where its name servers point.
+    pub fn approval_of(&self, key: &ZoneKey) -> Approval {
+        let Some(entry) = self.zones.get(key) else { return Approval::None };
+        let is_delegated = entry.delegation.answer().is_some_and(|answer| {
+            let state = entry.survey.as_ref().and_then(|survey| survey.zone.state.as_ref());
+            let own = state.into_iter().flat_map(|state| &state.name_servers);
+            own.filter_map(|name| Name::parse(name).ok()).any(|name| answer.name_servers.contains(&name))
+        });
+        let waits = entry.is_leaving() && entry.object.spec.delegation.manage && is_end_approved(entry);
+        match waits && is_delegated {
+            true => Approval::None,
+            false => entry.approval(),
         }
     }
 
@@ -262,6 +289,14 @@ impl Model {
             Some(format!("{child}: {}: {}", told.reason, told.message))
         })
     }
+}
+
+/// Whether a person has approved the end of a zone, as it is held now.
+fn is_end_approved(entry: &ZoneEntry) -> bool {
+    let plan = entry.survey.as_ref().map(|survey| &survey.outstanding.plan);
+    let held = plan.filter(|plan| plan.held > 0).map(|plan| &plan.hash);
+    let is_it = |hash: &String| matches!(entry.approval(), Approval::Held(approved) if approved == *hash);
+    entry.is_leaving() && entry.is_to_be_deleted() && held.is_some_and(is_it)
 }
 
 /// The zones around a domain that take what does not name them: those of the longest domain.

@@ -148,7 +148,7 @@ impl Model {
 
     /// Starts a pass over a zone, unless there is nothing to do or it can't start now.
     pub fn start_pass(&mut self, key: &ZoneKey) {
-        let read_only = self.why_read_only(key);
+        let (read_only, approval) = (self.why_read_only(key), self.approval_of(key));
         let Some(entry) = self.zones.get_mut(key) else { return };
         let Some(zone) = entry.zone.clone() else { return };
         let is_blocked = entry.trouble.is_some() || entry.is_opening || entry.awaits.is_some();
@@ -205,7 +205,7 @@ impl Model {
             departing: entry.departing.iter().filter(|(name, _)| is_in(name)).cloned().collect(),
             names,
             settled,
-            approval: entry.approval(),
+            approval,
             read_only,
             confirmed: entry.confirmed_at(self.now.at),
             saved: entry.saved.clone(),

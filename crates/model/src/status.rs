@@ -167,8 +167,12 @@ pub fn zone_verdict(entry: &ZoneEntry) -> Option<Verdict> {
     if let Some(trouble) = entry.trouble.as_ref().filter(|trouble| !entry.is_suspended_over(trouble)) {
         return Some(trouble.clone());
     }
+    let ends = entry.is_leaving() && entry.is_to_be_deleted();
+    if let Some(error) = entry.last_pass_error.as_ref().filter(|_| ends) {
+        return Some(error.clone());
+    }
     let held = entry.survey.as_ref().and_then(|survey| survey.outstanding.held.as_ref());
-    if let Some(held) = held.filter(|_| entry.is_leaving() && entry.is_to_be_deleted()) {
+    if let Some(held) = held.filter(|_| ends) {
         return Some(Verdict::new(Reason::Held, held.clone()));
     }
     if entry.is_leaving() {

@@ -84,3 +84,42 @@ pub fn dnssec(state: &ZoneState) -> Option<DnssecStatus> {
     };
     Some(DnssecStatus { state: dnssec.state.clone(), ds: dnssec.ds.iter().map(record).collect() })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(activation: Activation) -> Option<(Reason, String)> {
+        let name_servers = vec!["ada.ns.example.net".into(), "bob.ns.example.net".into()];
+        let state = ZoneState { activation, name_servers, ..ZoneState::default() };
+        inactive(Some(&state), "example.com").map(|verdict| (verdict.reason, verdict.message))
+    }
+
+    #[test]
+    fn every_state_of_a_zone_says_what_to_do() {
+        assert_eq!(said(Activation::Active), None);
+        let deadline = Some("2026-12-17T00:00:00Z".to_owned());
+        let (reason, message) =
+            said(Activation::Pending { deadline: deadline.clone(), is_near: false }).unwrap();
+        assert_eq!(reason, Reason::ZonePending);
+        assert_eq!(
+            message,
+            "set the name servers of example.com to ada.ns.example.net, bob.ns.example.net at its registrar or in its parent zone; it has time until 2026-12-17T00:00:00Z"
+        );
+        let (_, message) = said(Activation::Pending { deadline, is_near: true }).unwrap();
+        assert!(message.contains("deletes the zone at 2026-12-17T00:00:00Z"), "{message}");
+        let (reason, message) = said(Activation::Moved).unwrap();
+        assert_eq!(reason, Reason::NotDelegated);
+        assert!(
+            message.contains("ada.ns.example.net") && message.contains("delegated elsewhere"),
+            "{message}"
+        );
+        // One that its provider is still setting up has no name servers yet.
+        let state = ZoneState {
+            activation: Activation::Pending { deadline: None, is_near: false },
+            ..ZoneState::default()
+        };
+        let message = inactive(Some(&state), "example.com").unwrap().message;
+        assert!(message.contains("is setting example.com up"), "{message}");
+    }
+}

@@ -184,6 +184,11 @@ impl Sim {
         }
     }
 
+    /// Cloudflare is the registrar of a domain from now on.
+    pub fn register(&self, domain: &str) {
+        lock(&self.world).registered.insert(domain.to_owned());
+    }
+
     /// The zones that are there, name and id.
     pub fn zones(&self) -> Vec<(String, String)> {
         lock(&self.world).zones.values().map(|zone| (zone.name.clone(), zone.id.clone())).collect()

@@ -16,6 +16,7 @@ pub enum Right {
     DnsSettings,
     ZoneSettings,
     Ssl,
+    Registrar,
     /// Account Settings.
     AccountRead,
     AccountWrite,
@@ -80,6 +81,7 @@ impl TokenGrant {
                 DnsSettings,
                 ZoneSettings,
                 Ssl,
+                Registrar,
                 AccountRead,
                 AccountWrite,
             ]),

@@ -1,7 +1,7 @@
 //! The whole state of a simulator, behind one lock.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
     sync::Arc,
     time::Duration,
 };
@@ -36,6 +36,8 @@ pub struct World {
     pub zones: BTreeMap<String, Zone>,
     /// The records of zones that were deleted, by name.
     pub deleted: BTreeMap<String, Records>,
+    /// Domains that are registered at Cloudflare.
+    pub registered: BTreeSet<String>,
     pub transfers: Transfers,
     /// By token; the id is what `verify` shows.
     pub tokens: HashMap<String, (String, TokenGrant)>,
@@ -65,6 +67,7 @@ impl World {
             knobs: config.knobs,
             zones: BTreeMap::new(),
             deleted: BTreeMap::new(),
+            registered: BTreeSet::new(),
             transfers: Transfers::default(),
             tokens: HashMap::new(),
             keys: HashMap::new(),

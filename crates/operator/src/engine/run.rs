@@ -12,7 +12,7 @@ use zonekeeper_kernel::{
     desired::{Desired, DesiredSet, Unmet, Values},
     holder::{Holder, HolderRef},
     name::Name,
-    plan::{Change, Evidence, Orphan, Plan, Scope},
+    plan::{Change, Evidence, Operation, Orphan, Plan, Scope},
     rdata::RecordType,
     reason::{Reason as Word, Rejection},
     record::LiveRecord,
@@ -275,13 +275,16 @@ fn account(
         gone: going::gone(&request, worker),
         outstanding,
     });
+    // An approved end is tried again; whatever else can't be done to the zone itself keeps its records from nothing.
+    let mut ends = pass.zone.failed.into_iter().filter(|it| it.change.operation == Operation::Delete);
+    let end_failure = ends.next().map(|failure| failure.error);
     ZonePass {
         states,
         left,
         survey,
         has_held: !pass.verdict.held.is_empty() || !pass.verdict.zone.held.is_empty(),
         retry: pass.retry,
-        failure: pass.failed.into_iter().map(|failure| failure.error).next(),
+        failure: pass.failed.into_iter().map(|failure| failure.error).next().or(end_failure),
         applied: applied(pass.applied, &pass.approved),
         names: request.names,
         cut_comments: pass.plan.cut_comments,

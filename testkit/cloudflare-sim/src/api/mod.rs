@@ -75,6 +75,7 @@ const SETTINGS: &[Right] = &[Right::DnsSettings, Right::DnsRead, Right::DnsWrite
 const SET: &[Right] = &[Right::DnsSettings, Right::DnsWrite];
 const ZONE: &[Right] = &[Right::ZoneRead, Right::ZoneWrite];
 const ZONE_WRITE: &[Right] = &[Right::ZoneWrite];
+const REGISTRAR: &[Right] = &[Right::Registrar];
 const SETTING: &[Right] = &[Right::ZoneSettings];
 const SSL: &[Right] = &[Right::Ssl];
 const ACCOUNT: &[Right] = &[Right::AccountRead, Right::AccountWrite];
@@ -85,7 +86,7 @@ const INCOMING_WRITE: &[Right] = &[Right::ZoneWrite, Right::DnsWrite, Right::Zon
 
 /// Literal segments come before `{…}` where both would fit.
 #[rustfmt::skip]
-static ROWS: [Row; 65] = [
+static ROWS: [Row; 66] = [
     row("GET", "/user/tokens/verify", &[], verify::user),
     row("GET", "/accounts/{account}/tokens/verify", &[], verify::account),
     row("GET", "/accounts/{account}/dns_records/usage", SETTINGS, records::account_usage),
@@ -99,6 +100,7 @@ static ROWS: [Row; 65] = [
     row("GET", "/accounts/{account}/secondary_dns/tsigs/{tsig}", ACCOUNT, secondary::tsig),
     row("PUT", "/accounts/{account}/secondary_dns/tsigs/{tsig}", ACCOUNT_WRITE, secondary::put_tsig),
     row("DELETE", "/accounts/{account}/secondary_dns/tsigs/{tsig}", ACCOUNT_WRITE, secondary::delete_tsig),
+    row("GET", "/accounts/{account}/registrar/domains/{domain}", REGISTRAR, zones::registered),
     row("GET", "/zones/{zone}/secondary_dns/incoming", INCOMING, secondary::incoming),
     row("POST", "/zones/{zone}/secondary_dns/incoming", INCOMING_WRITE, secondary::create_incoming),
     row("PUT", "/zones/{zone}/secondary_dns/incoming", INCOMING_WRITE, secondary::put_incoming),
@@ -199,7 +201,7 @@ fn params<'p>(pattern: &str, path: &'p str) -> Option<Params<'p>> {
 fn check_ids(world: &World, call: &Call<'_>, row: &Row, params: &[&str]) -> Outcome<()> {
     let names = row.path.split('/').filter(|segment| segment.starts_with('{'));
     let is_id = |text: &str| text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-    let is_free = |name: &str| ["{hostname}", "{setting}"].contains(&name);
+    let is_free = |name: &str| ["{hostname}", "{setting}", "{domain}"].contains(&name);
     let is_malformed = |(name, value): (&str, &&str)| !is_free(name) && !is_id(value);
     if names.zip(params).any(is_malformed) {
         let status = match world.knobs.malformed_id {

@@ -121,6 +121,14 @@ pub fn delete(Ask { world, params, .. }: Ask<'_>) -> Outcome<Reply> {
     Ok(Reply::ok(&json!({"id": params[0]})))
 }
 
+/// A domain of the account's at Cloudflare's registrar.
+pub fn registered(Ask { world, params, .. }: Ask<'_>) -> Outcome<Reply> {
+    match world.registered.contains(params[1]) {
+        true => Ok(Reply::ok(&json!({"name": params[1], "current_registrar": "Cloudflare"}))),
+        false => Err(Failure::service(404, 1001, "domain not found")),
+    }
+}
+
 /// Looks whether the zone is delegated: as often as the plan allows.
 pub fn activation_check(Ask { world, params, .. }: Ask<'_>) -> Outcome<Reply> {
     let now = world.clock.tick();

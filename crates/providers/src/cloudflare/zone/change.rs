@@ -173,9 +173,9 @@ impl CloudflareZone {
 
     /// The last step of a zone's life.
     async fn delete(&self) -> Result<(), ProviderError> {
-        if self.is_registered_here().await {
+        if let Some(why) = self.why_registrar_forbids().await {
             let message = format!(
-                "deleting zone {}: the domain is registered at Cloudflare, and can't be without its zone there; transfer the domain first, or set spec.lifecycle.deletionPolicy to Retain",
+                "deleting zone {}: {why}, or set spec.lifecycle.deletionPolicy to Retain",
                 self.domain
             );
             return Err(ProviderError::Rejected { message });
@@ -190,19 +190,31 @@ impl CloudflareZone {
         }
     }
 
-    /// Whether Cloudflare is the registrar of the domain. A token that may not ask sees none.
-    async fn is_registered_here(&self) -> bool {
-        let Some(account) = self.account() else { return false };
+    /// A domain that is registered at Cloudflare can't be without its zone there.
+    async fn why_registrar_forbids(&self) -> Option<&'static str> {
+        let account = self.account()?;
         let path = format!(
             "/accounts/{}/registrar/domains/{}",
             query_text(&account),
             query_text(self.domain.as_str())
         );
-        let registered = self.client.read::<Value>(path, Purpose::Change).await;
-        registered.is_ok_and(|reply| {
-            let registrar = reply.result.get("current_registrar").and_then(Value::as_str);
-            registrar.is_some_and(|registrar| registrar.to_lowercase().contains("cloudflare"))
-        })
+        match self.client.read::<Value>(path, Purpose::Change).await {
+            Ok(reply) => {
+                let registrar = reply.result.get("current_registrar").and_then(Value::as_str);
+                let is_here =
+                    registrar.is_some_and(|registrar| registrar.to_lowercase().contains("cloudflare"));
+                is_here.then_some(
+                    "the domain is registered at Cloudflare, and can't be without its zone there; transfer the domain first",
+                )
+            }
+            Err(Failure::Refused { status: 401 | 403, .. }) => Some(
+                "the token may not ask whether the domain is registered at Cloudflare; give it Domain Registration Read for the account",
+            ),
+            Err(Failure::Refused { .. }) => None,
+            Err(_) => {
+                Some("it can't be asked whether the domain is registered at Cloudflare; it is tried again")
+            }
+        }
     }
 
     /// The whole value of a setting as it was last read.

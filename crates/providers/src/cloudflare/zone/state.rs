@@ -283,3 +283,33 @@ impl CloudflareZone {
 fn is_off(state: &str) -> bool {
     matches!(state, "disabled" | "pending-disabled")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn activation(status: &str, days_ago: i64) -> Activation {
+        let created = Timestamp::now().checked_sub((days_ago * 24).hours()).unwrap();
+        let zone = serde_json::json!({
+            "id": "1", "name": "example.com", "status": status, "created_on": created.to_string(),
+        });
+        Seen::now(serde_json::from_value(zone).unwrap()).activation()
+    }
+
+    #[test]
+    fn a_pending_zone_has_28_days_and_is_warned_of_from_day_21() {
+        for status in ["initializing", "pending"] {
+            for (days, is_near_then) in [(0, false), (20, false), (21, true), (27, true)] {
+                let Activation::Pending { deadline, is_near } = activation(status, days) else {
+                    panic!("{status} is not pending")
+                };
+                assert_eq!(is_near, is_near_then, "{status}, day {days}");
+                let deadline: Timestamp = deadline.unwrap().parse().unwrap();
+                let left = deadline.duration_since(Timestamp::now()).as_hours();
+                assert!((left - (28 - days) * 24).abs() <= 1, "{left} hours on day {days}");
+            }
+        }
+        assert_eq!(activation("active", 40), Activation::Active);
+        assert_eq!(activation("moved", 40), Activation::Moved);
+    }
+}
