@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use kube::ResourceExt;
 use zonekeeper_api::{
-    AddressSourceStatus, ConditionType, DNSProviderStatus, DNSZoneStatus, Policy, Reason, RecordCounts,
-    RecordSet, RecordSetStatus, RecordSummary, VisibleZone, WrittenRecord, WrittenZone,
+    AddressSourceStatus, ConditionType, DNSProviderStatus, DNSZoneStatus, DelegationStatus, Policy, Reason,
+    RecordCounts, RecordSet, RecordSetStatus, RecordSummary, VisibleZone, WrittenRecord, WrittenZone,
     wellknown::{RECONCILE_REQUESTED_AT, RELEASE},
 };
 use zonekeeper_kernel::zone::ZoneKey;
@@ -260,7 +260,12 @@ pub fn zone_status(
     DNSZoneStatus {
         zone: state.map(|state| zone_status::standing(state, initial)).or(before.zone),
         dnssec: state.map_or(before.dnssec, zone_status::dnssec),
-        delegation: entry.delegation.status(now).or(before.delegation),
+        // An object without fields is none: the API server makes null of it, and refuses that.
+        delegation: entry
+            .delegation
+            .status(now)
+            .or(before.delegation)
+            .filter(|delegation| *delegation != DelegationStatus::default()),
         observed_generation: generation,
         provider: entry.provider.clone(),
         zone_id: found.map(|facts| facts.id.clone()).or(before.zone_id),
