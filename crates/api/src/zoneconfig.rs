@@ -219,7 +219,7 @@ fn dns_port() -> u16 {
     53
 }
 
-/// An object whose fields belong to somebody else's API.
+/// An object whose fields are those of another API.
 fn any_object(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true, "maxProperties": 200 })
 }

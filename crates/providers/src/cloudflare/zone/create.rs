@@ -39,7 +39,7 @@ pub(crate) fn traits_of_largest_plan() -> ZoneTraits {
 // === impl Cloudflare ===
 
 impl Cloudflare {
-    /// Creates a zone, or opens the one that somebody else has created meanwhile.
+    /// Creates a zone, or opens the one that was created meanwhile.
     pub(in crate::cloudflare) async fn create_zone(
         &self,
         domain: &Name,
