@@ -102,7 +102,8 @@ impl Model {
             return;
         };
         let spec = &entry.object.spec;
-        if spec.suspend || spec.resolve_targets {
+        // That no zone takes it takes nothing away (law 5): a selector or a zone may have changed, not the object.
+        if spec.suspend || spec.resolve_targets || entry.placed.is_empty() {
             return;
         }
         let is_reversed = |zone: &ZoneKey| spec.reverse.unwrap_or_else(|| self.reverses(zone));
@@ -141,7 +142,8 @@ impl Model {
 
     /// Says which PTR records are wanted for a source object.
     pub fn reverse_source(&mut self, reference: &ObjectRef) {
-        let Some(entry) = self.sources.entries.get(reference) else { return };
+        let entry = self.sources.entries.get(reference).filter(|entry| !entry.wishes.is_empty());
+        let Some(entry) = entry else { return };
         let mut named = Named::default();
         for (place, intent) in entry.wishes.iter().filter(|((zone, _, _), _)| self.reverses(zone)) {
             let stands = entry.states.get(place).is_some_and(|verdict| verdict.is_in_place());

@@ -324,7 +324,10 @@ impl Model {
         if is_resolved {
             return self.consider_target(key);
         }
-        self.forget_target(key);
+        // That no zone takes it takes nothing away (law 5): a selector or a zone may have changed, not the object.
+        if !object.spec.resolve_targets {
+            self.forget_target(key);
+        }
         if let Some(entry) = self.records.get_mut(key) {
             entry.refused = refused;
             entry.is_others = placed.is_empty() && !elsewhere.is_empty();
